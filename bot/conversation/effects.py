@@ -150,6 +150,7 @@ def confirmed_of(
         servico=_servico(rascunho, empresa),
         competencia=_competencia(rascunho, empresa.municipio_ibge, sessao.mostrado_em or agora),
         canal=sessao.canal,
+        substitui=rascunho.substitui.emissao_id if rascunho.substitui else None,
     )
 
 

@@ -6,16 +6,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.orders.numbers import Numbers
-from gateway.port import InvoiceIntent, Tomador
+from gateway.port import Explicacao, InvoiceIntent, Substituicao, Tomador
 from gateway.register.cnpj import company
 from gateway.registry import UnknownChannelError
 from operations.issuer import issuer_of
 from persistence.conversations import register_cache
-from persistence.fiscal import intents
+from persistence.fiscal import intents, issued
 from persistence.fiscal.intents import NovaEmissao, integration_id
 from persistence.national import cities
 from persistence.people import channels as company_channels
 from persistence.versions import AnotherVersionError
+from state_machine.catalogue.texts.substitution import MOTIVO, SEM_CANAL
 from state_machine.protocol.channel import Canal
 from state_machine.values.errors import ProsaError
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from bot.ports import FiscalGateway
-    from gateway.port import Endereco, Explicacao, Rps
+    from gateway.port import Endereco, Rps
     from gateway.register.cnpj import CompanyEntry
     from gateway.registry import Channels
     from persistence.db.connection import Connection
@@ -47,7 +48,8 @@ class Confirmed:
     """An invoice as somebody confirmed it.
 
     ``documento``, ``nome`` and ``email`` are the customer's, ``valor`` is in R$; ``competencia`` is the day that it
-    belongs to. ``canal`` is that of the confirmed text, ``None`` where it named none.
+    belongs to. ``canal`` is that of the confirmed text, ``None`` where it named none. ``substitui`` is the emission
+    whose note this one takes the place of.
     """
 
     origin: Origin
@@ -61,6 +63,7 @@ class Confirmed:
     servico: Servico
     competencia: date
     canal: str | None = None
+    substitui: int | None = None
 
 
 class Door:
@@ -97,12 +100,15 @@ class Door:
             cadastro = await remembered(connection, confirmed.documento)
             canal = Canal(gateway.name, gateway.ambiente)
             told = await cities.agreement(connection, canal, confirmed.empresa.municipio_ibge)
+            substitui = await _replaced(connection, confirmed)
+        if confirmed.substitui is not None and (substitui is None or not gateway.natureza.substitutes):
+            return Explicacao(SEM_CANAL, None)
         if told is not None and (recusa := told[0].recusa) is not None:
             return gateway.explain(recusa)
         rps = Numbers(gateway).example(confirmed.empresa)
         if rps is None and gateway.natureza.numbers == "we":
             return None  # no number is set up: the yes is told so
-        recusa = await gateway.check(intent_of(confirmed, cadastro.endereco if cadastro else None, rps))
+        recusa = await gateway.check(intent_of(confirmed, cadastro.endereco if cadastro else None, rps, substitui))
         return gateway.explain(recusa) if recusa else None
 
     async def accept(self, connection: Connection, confirmed: Confirmed, correlacao: str) -> int:
@@ -123,7 +129,10 @@ class Door:
         else:  # asked for by the name that its note has; other content under it is a conflict, which people solve
             rps, revisao, tentativa = seen
             confirmed = replace(confirmed, origin=replace(origin, revisao=revisao), tentativa=tentativa)
-        intent = intent_of(confirmed, cadastro.endereco if cadastro else None, rps)
+        substitui = await _replaced(connection, confirmed)
+        if confirmed.substitui is not None and (substitui is None or not gateway.natureza.substitutes):
+            raise ValueError("an invoice was about to be issued beside the one that it takes the place of")
+        intent = intent_of(confirmed, cadastro.endereco if cadastro else None, rps, substitui)
         chave = str(gateway.key_for(intent))
         tomador_id = await intents.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))
         emissao_id = await intents.create(
@@ -143,6 +152,7 @@ class Door:
                 a_preparar=gateway.natureza.prepares,
                 ambiente=gateway.ambiente,
                 chave=chave if chave != intent.id_integracao else None,
+                substitui=confirmed.substitui,
                 perguntar=seen is not None,
             ),
         )
@@ -167,7 +177,17 @@ def _written(canal: Canal, ambiente: Ambiente) -> str:
     return f"{canal.nome}/{ambiente}"
 
 
-def intent_of(confirmed: Confirmed, endereco: Endereco | None, rps: Rps | None) -> InvoiceIntent:
+async def _replaced(connection: Connection, confirmed: Confirmed) -> Substituicao | None:
+    """Return what the authority is told of the note that this one takes the place of, where it has a key there."""
+    if confirmed.substitui is None:
+        return None
+    chave = await issued.access_key(connection, confirmed.empresa.id, confirmed.substitui)
+    return Substituicao(chave, MOTIVO) if chave else None
+
+
+def intent_of(
+    confirmed: Confirmed, endereco: Endereco | None, rps: Rps | None, substitui: Substituicao | None = None
+) -> InvoiceIntent:
     """Return what the gateway is to issue: what was confirmed, and the company's fiscal defaults."""
     return InvoiceIntent(
         id_integracao=integration_id(confirmed.origin.id, confirmed.origin.revisao, confirmed.tentativa),
@@ -177,6 +197,7 @@ def intent_of(confirmed: Confirmed, endereco: Endereco | None, rps: Rps | None) 
         descricao=confirmed.descricao,
         competencia=confirmed.competencia,
         rps=rps,
+        substitui=substitui,
     )
 
 

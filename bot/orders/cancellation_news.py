@@ -61,6 +61,8 @@ async def seen_cancelled(origins: Origins, connection: Connection, tarefa: Conce
         return
     if not await issued.mark(connection, tarefa.emissao_id, {StatusNota.AUTORIZADO}, StatusNota.CANCELADO):
         return
+    if await issued.is_being_replaced(connection, tarefa.emissao_id):
+        return  # a note of ours ended it, whose own news say so
     log.warning("note_cancelled_outside", emissao_id=tarefa.emissao_id)
     row = CancellationRow(tarefa.emissao_id, "por_fora", None)
     await origins.tell(connection, news_of(tarefa, f"cancelada_por_fora:{tarefa.emissao_id}", row))

@@ -9,7 +9,7 @@ import structlog
 
 from bot.orders.cancellation_news import seen_cancelled
 from bot.orders.origins import News
-from persistence.fiscal import attempts, notes, suspension
+from persistence.fiscal import attempts, issued, notes, suspension
 from persistence.fiscal.emissions import NADA_OUVIDO, Ouvido
 from persistence.fiscal.numbers import restored
 from persistence.idempotency import gateway_operations
@@ -82,6 +82,8 @@ async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo:
         notes.record_note(connection, tarefa.id, passo.nota, conteudo_visto=mostra_conteudo(passo.nota))
         if tarefa.numerada and await restored.stands_elsewhere(connection, tarefa.id):
             log.warning("note_under_another_number", emissao_id=tarefa.id)
+        if parts.channels.of(tarefa.canal).natureza.substitutes:
+            issued.replaced(connection, tarefa.id)
     if outras:  # the worst that can happen: people must look, and the user gets both
         log.error("two_notes_of_one_confirmation", emissao_id=tarefa.id, count=1 + len(outras))
     if passo.nota and passo.nota.situacao is Situacao.CANCELADA and passo.status is StatusEmissao.CONCLUIDO:

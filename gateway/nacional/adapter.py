@@ -66,6 +66,7 @@ NATUREZA: Final = Natureza(
     numbers="we",
     environments="each",
     prepares=True,
+    substitutes=True,
     draws=True,
     reference=short_reference,
 )
@@ -275,8 +276,7 @@ class Nacional:
         of event, so a second one is refused as a repetition (E0840, E0802), whatever its bytes.
         """
         chave = str(ChaveNFSe.parse(id_externo))
-        before = await self._how_it_ended(prestador, chave)
-        if isinstance(before, CannotTell):
+        if isinstance(before := await self._how_it_ended(prestador, chave), CannotTell):
             return NotSent(f"not asked before: {before.motivo}")
         if before is not None:
             return AlreadyCancelled()

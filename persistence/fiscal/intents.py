@@ -42,6 +42,7 @@ class NovaEmissao:
     ambiente: Ambiente | None = None  # the installation's
     a_preparar: bool = False
     chave: str | None = None  # text form of the natural key where that is not ``id_integracao``
+    substitui: int | None = None  # the emission whose note it takes the place of
     perguntar: bool = False  # the authority has a note of it already, as far as we know: it is asked for, not sent
 
 
@@ -112,6 +113,7 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "correlacao": nova.correlacao,
         "serie_rps": nova.serie_rps,
         "numero_rps": nova.numero_rps,
+        "substitui_id": nova.substitui,
         "canal": nova.canal,
         "ambiente": nova.ambiente,
         "chave_natural": nova.chave,

@@ -39,6 +39,7 @@ _SELECT = (
     .outerjoin(conversas, conversas.c.conversa == session_snapshot.c.conversa)
     .order_by(nfse_processada.c.id.desc())
 )
+UNISSUED = (StatusEmissao.REJEITADO, StatusEmissao.DISPENSADO)  # emissions of which no note comes
 _IN_FLIGHT = (
     StatusEmissao.PENDENTE,
     StatusEmissao.ENVIANDO,
@@ -71,6 +72,23 @@ _OF_SESSION = (
     .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
     .where(nfse_emissao.c.sessao_id == sa.bindparam("b_sessao"))
 )
+
+
+# The note whose place an emission took, and whether one takes, or took, the place of a note.
+_REPLACED = (
+    nfse_processada.update()
+    .where(
+        nfse_processada.c.emissao_id == nfse_emissao.c.substitui_id,
+        nfse_emissao.c.id == sa.bindparam("b_emissao"),
+        nfse_processada.c.status != StatusNota.CANCELADO,
+    )
+    .values(status=StatusNota.CANCELADO, cancelado_em=sa.func.now())
+)
+_BEING_REPLACED = sa.select(
+    sa.exists().where(nfse_emissao.c.substitui_id == sa.bindparam("b_emissao"), nfse_emissao.c.status.not_in(UNISSUED))
+)
+_KEY = sa.select(nfse_processada.c.chave).join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
+_KEY_OF = _KEY.where(_THIS, nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"))
 
 
 def _mark(para: StatusNota) -> sa.Update:
@@ -172,3 +190,20 @@ async def mark(connection: Connection, emissao_id: int, de: Iterable[StatusNota]
     """Move a note's status if it is one of ``de``; False when it was not."""
     changed = await connection.execute(_MARK[para], {"b_emissao": emissao_id, "b_de": list(de)})
     return changed.rowcount == 1
+
+
+async def access_key(connection: Connection, empresa_id: int, emissao_id: int) -> str | None:
+    """Return the access key of a company's note, ``None`` where it has none."""
+    values = {"b_empresa": empresa_id, "b_emissao": emissao_id}
+    found: str | None = (await connection.execute(_KEY_OF, values)).scalar_one_or_none()
+    return found
+
+
+def replaced(connection: Connection, emissao_id: int) -> None:
+    """Mark the note whose place this emission's took, at the end of the transaction: it counts no more."""
+    connection.later(_REPLACED, {"b_emissao": emissao_id})
+
+
+async def is_being_replaced(connection: Connection, emissao_id: int) -> bool:
+    """Tell whether an emission of ours takes, or took, the place of this one's note."""
+    return bool((await connection.execute(_BEING_REPLACED, {"b_emissao": emissao_id})).scalar_one())

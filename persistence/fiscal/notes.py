@@ -194,6 +194,8 @@ async def listed(connection: Connection, conversa: str, empresa_id: int, limit: 
             descricao=row.descricao_servico,
             em=row.criado_em,
             cancelada=row.nota == StatusNota.CANCELADO,
+            sessao=row.sessao_id,
+            competencia=row.competencia,
         )
         for row in await connection.execute(statement, values)
     ]

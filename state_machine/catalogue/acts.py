@@ -88,10 +88,13 @@ def negou(sessao: Sessao) -> Mensagem:
     )
 
 
-def reclama(nota: NotaListada | None, *, em_aberto: bool, limitada: bool = False, palavras: str = "") -> Mensagem:
+def reclama(
+    nota: NotaListada | None, *, em_aberto: bool, limitada: bool = False, substitui: bool = False, palavras: str = ""
+) -> Mensagem:
     """They complain: offer the very note of this conversation; nothing is done by itself.
 
     ``limitada``: the authority takes no other note in the place of one, where value, customer or competence change.
+    ``substitui``: it takes one whatever changes.
     ``palavras``, the complaint's own, go with the button, so that they need not be said again; too long ones do not.
     """
     if nota is None:
@@ -113,10 +116,18 @@ def reclama(nota: NotaListada | None, *, em_aberto: bool, limitada: bool = False
     regra = "Nota emitida não se edita"
     if limitada:
         regra += ", e a de MEI ou Simples também não se substitui para mudar valor, cliente ou competência"
+    refazer = Botao(f"refazer_nota:{nota.emissao_id}{ditas}", "Cancelar e refazer")
+    if substitui:
+        return Mensagem(
+            f"Sinto muito. É a {qual}? Ela continua valendo. {regra}: eu faço outra que a substitui, e a antiga deixa "
+            "de valer quando a nova sair.",
+            (Botao(f"substituir:{nota.emissao_id}{ditas}", "Substituir a nota"), refazer, PESSOA),
+            outras=(f"Para trocar a nota {nota.numero}: começa pelo botão. Você muda só o errado e confirma.",),
+        )
     return Mensagem(
         f"Sinto muito. É a {qual}? Ela continua valendo. {regra}: eu peço o cancelamento, e depois você muda só o que "
         "estava errado.",
-        (Botao(f"refazer_nota:{nota.emissao_id}{ditas}", "Cancelar e refazer"), PESSOA),
+        (refazer, PESSOA),
         outras=(f"Para trocar a nota {nota.numero}: começa pelo botão. Depois de cancelada, você muda só o errado.",),
     )
 

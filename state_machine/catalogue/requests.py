@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime  # noqa: TC003 - part of a record that is built at run time
+from datetime import date, datetime  # noqa: TC003 - part of a record that is built at run time
 from decimal import Decimal  # noqa: TC003 - likewise
 from typing import TYPE_CHECKING, Literal
 
@@ -43,6 +43,8 @@ class NotaListada:
     descricao: str
     em: datetime
     cancelada: bool = False
+    sessao: str | None = None  # that made it
+    competencia: date | None = None
 
     @property
     def cliente(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from state_machine.invoice.field_table import FIELDS, TextoNaoCabe, nome_limpo
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
+from state_machine.invoice.replaced import Substituida  # noqa: TC001 - a draft is rebuilt from JSON at run time
 from state_machine.values.documents import DocumentoInvalido
 from state_machine.values.money import ValorInvalido, centavos
 from state_machine.values.text.length import tamanho
@@ -100,6 +101,7 @@ class Rascunho:
     data: Lido = VAZIO
     codigo: Lido = VAZIO
     cadastro: Cadastro | None = None
+    substitui: Substituida | None = None
 
     def campo(self, campo: Campo) -> Lido:
         """Return what is known of ``campo``."""

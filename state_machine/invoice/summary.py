@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, assert_never
 
+from state_machine.catalogue.texts.substitution import substituira
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import Botao, Mensagem
@@ -65,7 +66,8 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
         for campo, row in FIELDS.items()
         if row.summary and (texto := legivel(campo, rascunho.validado(campo)))
     ]
-    antes = [titulo, "", *_igual(sessao), *_cliente(rascunho), _valor(rascunho)]
+    trocada = [substituira(rascunho.substitui)] if rascunho.substitui else []
+    antes = [titulo, "", *trocada, *_igual(sessao), *_cliente(rascunho), _valor(rascunho)]
     proposta = proposed_by(rascunho)
     veio = [f"Pedida por: sistema da empresa ({proposta})"] if proposta else []
     depois = [*opcionais, f"Emitente: {apara(sessao.emitente, _EMITENTE_MAX)}", *veio, *_sem(sessao)]

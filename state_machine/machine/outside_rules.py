@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from state_machine.catalogue import messages, questions
 from state_machine.catalogue.texts import certificate as certificate_texts
+from state_machine.catalogue.texts.substitution import substituiu
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.service_choice import com_servico
@@ -121,6 +122,8 @@ def autoriza_outra(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> 
 
 def _arquivos(sessao: Sessao, evento: NotaAutorizada) -> tuple[EnviarArquivo, EnviarArquivo]:
     legenda = messages.autorizada(sessao, evento.numero)
+    if sessao.rascunho.substitui:
+        legenda = f"{legenda}\n{substituiu(sessao.rascunho.substitui)}"
     legenda = f"{legenda}\n\n{evento.aviso}" if evento.aviso else legenda
     return (
         EnviarArquivo(evento.emissao_id, "pdf", f"NFSe-{evento.numero}.pdf", legenda),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from bot.subjects.invoice.repeat import with_offer
+from bot.subjects.invoice.repeat import replaceable, with_offer
 from bot.subjects.invoice.words import begun
 from extractor.contract import Ato, Intent
 from extractor.requests.acts import CHANGES, HOW_TO_USE, OF_ISSUED, SWEARING, THANKS, another_one, names_customer
@@ -138,9 +138,13 @@ async def _reclama(fala: Fala) -> Mensagem | None:
     if numero and not notas:
         return Mensagem(pedidos.sem_nota(numero))
     empresa = fala.memory.empresa
-    limitada = empresa.canal.nome in NATIONAL_LIST and empresa.regime != "normal"  # SEFIN's E0061
+    limitada = empresa.canal.nome in NATIONAL_LIST and not replaceable(empresa)
     return textos.reclama(
-        next(iter(notas), None), em_aberto=fala.memory.ativa is not None, limitada=limitada, palavras=fala.dita.texto
+        next(iter(notas), None),
+        em_aberto=fala.memory.ativa is not None,
+        limitada=limitada,
+        substitui=replaceable(empresa),
+        palavras=fala.dita.texto,
     )
 
 

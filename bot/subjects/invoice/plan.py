@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
 from bot.subjects.invoice.acts import answer_to
 from bot.subjects.invoice.earlier import after_expiry, broke_off, lapsed, repairs
-from bot.subjects.invoice.repeat import repeated, repeated_note, usual, with_offer
+from bot.subjects.invoice.repeat import repeated, repeated_note, substituted, usual, with_offer
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, begun, said
 from extractor.requests.requests import Pedido, RequestKind
@@ -262,6 +262,10 @@ async def _pressed(toque: Toque, memory: Memory) -> Plano:
     ativa = memory.ativa
     if toque.acao == "repetir":
         return _repeats(await repeated_note(memory, toque.sessao_id), memory)
+    if toque.acao == "substituir":
+        plano = _repeats(como := await substituted(memory, toque.sessao_id), memory)
+        opens = isinstance(como, Abriu) and como in plano.eventos
+        return replace(plano, errado=toque.escolha or None) if opens else plano
     sessao = ativa if ativa and ativa.sessao_id == toque.sessao_id else await memory.load(toque.sessao_id)
     if sessao is None:  # not of this conversation: a forged or very old button
         return Plano((Conversou(),), ativa) if ativa else Plano(resposta=messages.nada_a_confirmar())
@@ -301,7 +305,8 @@ async def _take_up(antiga: Sessao, memory: Memory) -> Plano:
         return Plano((Conversou(),), ativa)
     if antiga.estado is Estado.APROVADO and await memory.cancelled(antiga):
         errado = await memory.wrong(antiga)
-        return Plano((Abriu(antiga.rascunho),), larga=ativa, errado=errado)  # of its own: it repairs nothing
+        base = replace(antiga.rascunho, substitui=None)  # the note that it took the place of is gone already
+        return Plano((Abriu(base),), larga=ativa, errado=errado)  # of its own: it repairs nothing
     if antiga.estado not in TAKEN_UP or await memory.repaired(antiga.sessao_id):
         resposta = messages.ja_retomada()
         return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from extractor.fields.clients import PART_OF_NAME, find_client
 from state_machine.catalogue.texts import memory as textos
+from state_machine.catalogue.texts.substitution import sem_substituir
 from state_machine.invoice.draft import LEITURAS_MAX, Rascunho, ler
 from state_machine.invoice.fields import Campo, Candidate, Origem
+from state_machine.invoice.replaced import Substituida
 from state_machine.machine.effects import Mensagem
 from state_machine.machine.events import Abriu, Conversou, Informou
+from state_machine.protocol.channel import NATIONAL_LIST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from extractor.fields.clients import Clientes
+    from persistence.people.companies import Empresa
     from state_machine.catalogue.requests import NotaListada
     from state_machine.invoice.known_clients import Cliente, Costume
+    from state_machine.machine.session import Sessao
 
 LONGEST_ID = 18  # digits of an id; PostgreSQL reads no more as an integer
 
@@ -39,6 +45,19 @@ class Notes(Protocol):
 
     async def clients(self) -> Sequence[Cliente]:
         """The company's own clients."""
+        ...
+
+
+class Substituting(Notes, Protocol):
+    """The part of it of which a note that takes another's place is made."""
+
+    @property
+    def empresa(self) -> Empresa:
+        """The company that issues."""
+        ...
+
+    async def load(self, sessao_id: str) -> Sessao | None:
+        """One session of this conversation."""
         ...
 
 
@@ -74,10 +93,37 @@ async def repeated(memory: Notes, nomes: Sequence[str]) -> Abriu | Mensagem:
 
 async def repeated_note(memory: Notes, emissao: str) -> Abriu | Mensagem:
     """Return the same of the very invoice that a button names, by its emission; a cancelled one is not repeated."""
+    nota = await _named(memory, emissao)
+    return _opening(nota) if nota and not nota.cancelada else textos.sem_repetir(nota)
+
+
+async def substituted(memory: Substituting, emissao: str) -> Abriu | Mensagem:
+    """Return the opening of a draft that takes the place of the issued note which a button names, or why not.
+
+    It has the data of that note, its day too, so that only what was wrong changes. Nothing is issued by it.
+    """
+    nota = await _named(memory, emissao)
+    antiga = await memory.load(nota.sessao) if nota and nota.sessao else None
+    if nota is None or antiga is None or nota.numero is None or nota.competencia is None:
+        return textos.sem_repetir(nota)
+    if nota.cancelada or not replaceable(memory.empresa):
+        return Mensagem(sem_substituir(nota.numero))
+    rascunho = replace(antiga.rascunho, substitui=Substituida(nota.emissao_id, nota.numero))
+    return Abriu(_taken(rascunho, Campo.DATA, nota.competencia.isoformat()))
+
+
+async def _named(memory: Notes, emissao: str) -> NotaListada | None:
     known = emissao.isascii() and emissao.isdigit() and len(emissao) <= LONGEST_ID
     notas = await memory.notes(1, emissao_id=int(emissao)) if known else ()
-    nota = next(iter(notas), None)
-    return _opening(nota) if nota and not nota.cancelada else textos.sem_repetir(nota)
+    return next(iter(notas), None)
+
+
+def replaceable(empresa: Empresa) -> bool:
+    """Tell whether another note may take the place of a company's with another value, customer or competence.
+
+    The national emitter refuses it to MEI and Simples (E0061); no other channel does it.
+    """
+    return empresa.canal.nome in NATIONAL_LIST and empresa.regime == "normal"
 
 
 def _opening(nota: NotaListada) -> Abriu:

@@ -91,7 +91,15 @@ class Invoice:
         {
             *("confirmar", "emitir", "corrigir", "cancelar", "refazer", "querer", "desistir"),
             *("usar", "outro", "pessoa"),
-            *("errado_cliente", "errado_valor", "errado_servico", "repetir", "usar_costume", "mudar_costume"),
+            *(
+                "errado_cliente",
+                "errado_valor",
+                "errado_servico",
+                "repetir",
+                "substituir",
+                "usar_costume",
+                "mudar_costume",
+            ),
         }
     )
     deadlines: tuple[Deadline, ...] = (

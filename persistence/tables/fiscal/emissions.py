@@ -28,6 +28,7 @@ nfse_emissao = sa.Table(
     sa.Column("prestador_cnpj", sa.Text, nullable=False),  # the key at the gateway, frozen with the intent
     sa.Column("tomador_documento", sa.Text, nullable=False),
     sa.Column("id_integracao", sa.Text, nullable=False, unique=True),
+    sa.Column("substitui_id", sa.ForeignKey("nfse_emissao.id")),  # whose note this one takes the place of
     sa.Column("canal", sa.Text, nullable=False, server_default=PRIMEIRO),  # by which it goes to the authority
     sa.Column("ambiente", sa.Text),  # null: the installation's, as in rows of older releases
     sa.Column("chave_natural", sa.Text),  # text form of the authority's key; null: it is id_integracao
@@ -122,6 +123,7 @@ nfse_emissao = sa.Table(
         "revisao",
         postgresql_where=sa.text(f"status = '{StatusEmissao.CONCLUIDO}' AND tentativa > 1"),
     ),
+    sa.Index("ix_nfse_emissao_substitui", "substitui_id", postgresql_where=sa.text("substitui_id IS NOT NULL")),
     sa.Index("ix_nfse_emissao_externo", "id_externo", postgresql_where=sa.text("id_externo IS NOT NULL")),
 )
 

@@ -309,6 +309,14 @@ async def test_a_cancelled_note_is_cancelled_everywhere(desk: Desk) -> None:
             row for row in (await rita.get("/console/exportar.csv?ver=todas"))[1].splitlines() if sessao_id in row
         )
         assert ";cancelada;" in line
+        newer = (await _issued(desk))[1]["sessao_id"]
+        numero = await pool.fetchval(
+            "UPDATE nfse_emissao n SET substitui_id = o.id FROM nfse_emissao o, nfse_processada p "
+            "WHERE n.sessao_id = $1 AND o.sessao_id = $2 AND p.emissao_id = n.id RETURNING p.numero",
+            newer,
+            sessao_id,
+        )
+        assert f"substituída pela {numero}" in (await rita.get(own))[1]
     answer = await ana.say("minhas notas")
     assert "*cancelada*" in answer.text
 

@@ -14,7 +14,7 @@ def test_every_field_of_a_draft_is_dumped_as_plain_json() -> None:
     """Each field with all that is known of it, in words that JSON has; what is not known is null."""
     said = (Candidate(Campo.VALOR, "1500", "1.500"),)
     dumped = dump_rascunho(replace(aplicar(Rascunho(), said, (), ()), cadastro=Cadastro(CNPJ, "PADARIA")))
-    assert list(dumped) == [*Campo, "cadastro"]
+    assert list(dumped) == [*Campo, "cadastro", "substitui"]
     assert dumped["cadastro"] == {"documento": CNPJ, "razao_social": "PADARIA", "situacao": None}
     for campo in Campo:
         assert list(dumped[campo]) == [field.name for field in fields(Lido)]

@@ -98,3 +98,26 @@ async def test_a_notes_status_moves_only_from_where_it_may(database: Database) -
         nota = await issued.locked(connection, stored)
     assert nota is not None
     assert nota.status is StatusNota.CANCELADO
+
+
+async def test_a_note_whose_place_was_taken_counts_no_more(database: Database) -> None:
+    """It ends with the commit that knows the new one; a refused attempt takes no place, and no key is another's."""
+    (mine, old), (theirs, new) = await issue(database, "ext-1"), await issue(database, "ext-2")
+    pool, standing = database.pool, "SELECT status, cancelado_em FROM nfse_processada WHERE emissao_id = $1"
+    await pool.execute("UPDATE nfse_processada SET chave = 'ours' WHERE emissao_id = $1", old)
+    async with database.transaction() as connection:
+        assert await issued.access_key(connection, mine, old) == "ours"
+        assert await issued.access_key(connection, theirs, old) is None
+        assert not await issued.is_being_replaced(connection, old)
+        issued.replaced(connection, new)  # it names no other
+    assert (await pool.fetchrow(standing, old))["status"] == "autorizado"
+    await pool.execute("UPDATE nfse_emissao SET substitui_id = $1, status = 'enviando' WHERE id = $2", old, new)
+    async with database.transaction() as connection:
+        assert await issued.is_being_replaced(connection, old)
+        issued.replaced(connection, new)
+    gone = await pool.fetchrow(standing, old)
+    assert (gone["status"], gone["cancelado_em"] is not None) == ("cancelado", True)
+    assert (await pool.fetchrow(standing, new))["status"] == "autorizado"
+    await pool.execute("UPDATE nfse_emissao SET status = 'rejeitado' WHERE id = $1", new)
+    async with database.transaction() as connection:
+        assert not await issued.is_being_replaced(connection, old)

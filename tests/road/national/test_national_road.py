@@ -17,6 +17,7 @@ from structlog.testing import capture_logs
 
 from bot.master_key import vault_of
 from bot.operator.audit_report import DIFFERS, lines, status_of
+from bot.orders.accept import Confirmed
 from gateway.nacional import payload as stored
 from gateway.nacional.signature import pack
 from gateway.registry import REGISTRY
@@ -24,12 +25,15 @@ from operations import services
 from operations.certificate.custody import destroy_certificate, keep_certificate
 from operations.company import CompanyError, add_company
 from operations.protocol import reprocess
+from persistence.people.companies import get_company
 from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.rules import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from state_machine.documents.service import DocumentoServico
 from state_machine.protocol.channel import Ambiente, Canal
 from state_machine.protocol.emission import Absent
+from state_machine.protocol.origin import conversation
+from state_machine.services.own import Servico
 from tests.narrowing import bound_to
 from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, until
 from tests.road.road_stage import waits_passing
@@ -495,6 +499,34 @@ async def test_a_wrong_note_is_cancelled_by_a_signed_event_and_made_anew(road: R
     await person.touch("Confirmar", redone)
     anew = await _one_note(road, sefin, (await road.session(person))["sessao_id"])
     assert (anew.valor, anew.tomador) == (Decimal(1800), note.tomador)
+
+
+async def test_nothing_is_issued_beside_the_note_that_it_replaces(road: Road) -> None:
+    """A note of which the authority has no key here is replaced by none: said before the summary, refused after."""
+    _, session = await _confirmed(road)
+    house = road.house
+    company = "SELECT prestador_id FROM nfse_emissao WHERE sessao_id = $1"
+    async with house.database.transaction() as connection:
+        empresa, agora = await get_company(connection, await road.database.pool.fetchval(company, session))
+    confirmed = Confirmed(
+        origin=conversation("sem-par", 1, None),
+        tentativa=1,
+        empresa=empresa,
+        documento="12345678000195",
+        nome="PADARIA",
+        email=None,
+        valor=Decimal(1800),
+        descricao="consultoria",
+        servico=Servico(empresa.codigo_servico),
+        competencia=agora.date(),
+        substitui=987654321,
+    )
+    told = await house.door.complaint(house.database, confirmed)
+    assert told is not None
+    assert "outro emissor" in told.texto
+    with pytest.raises(ValueError, match="beside the one"):
+        async with house.database.transaction() as connection:
+            await house.door.accept(connection, confirmed, "sem-par")
 
 
 async def test_a_note_cancelled_on_the_portal_is_told_once(road: Road, sefin: SefinSimulator) -> None:

@@ -1,4 +1,4 @@
-"""kill -9 all along *Cancelar e refazer*: the old note is cancelled once, one new one is valid, both are told."""
+"""kill -9 all along *Cancelar e refazer* and a substitution: one note ends, one new one is valid, both are told."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from proofs.sandbox.ledger import Record
     from proofs.sandbox.meta.model import Bubble
+    from proofs.sandbox.nacional.model import Note
 
 SHOWN, DONE = "para R$ 1.800,00.*", "cancelada*\n"
 # When to kill: as soon as a book has this fact, with these words, before whoever caused it hears the answer.
@@ -33,6 +34,15 @@ MOMENTS = (
     ("nfse.issued", "1800.00"),  # the new one is accepted
     ("outbound", ".pdf"),  # that is told
 )
+
+
+# The same of a note that takes the place of another one: there is one act at the authority.
+ONE_ACT = (("outbound", SHOWN), ("nfse.issued", "1800.00"), ("outbound", ".pdf"))
+NORMAL = {
+    "regime": "normal",
+    "tributos_sn": None,
+    **{f"tributos_{whose}": "2" for whose in ("federal", "estadual", "municipal")},
+}
 
 
 @pytest.fixture
@@ -86,18 +96,44 @@ async def _hears(person: Person, words: str, after: Bubble | None = None) -> Bub
     )
 
 
-async def test_redone_through_kills(stage: Stage) -> None:
-    """Between the cancellation and the new summary, and between its yes and the answer, whenever the process dies."""
-    pool, sefin = stage.database.pool, stage.world.sefin
+async def _issued(stage: Stage, **changes: Any) -> tuple[Person, Note]:
+    """Return somebody of the company, ``changes`` of whose registration differ, and their note."""
     person = Person(stage.world, new_phone())
-    form = CompanyForm(**asdict(NACIONAL.issuers[0]), usuarios=(person.who,))
+    form = CompanyForm(**{**asdict(NACIONAL.issuers[0]), **changes}, usuarios=(person.who,))
     await add_company(stage.database, form, rows=REGISTRY)
     assert NACIONAL.certify is not None
     await NACIONAL.certify(stage.database, stage.world, NACIONAL.issuers[0], YEAR)
     await stage.start()
     await person.issue(FULL)
     await stage.settled()
-    [old] = sefin.notes.values()
+    [old] = stage.world.sefin.notes.values()
+    return person, old
+
+
+async def _issued_instead(stage: Stage, person: Person, after: Bubble) -> None:
+    """Say yes to the summary of the new note, and wait until it is told."""
+    await person.touch("Confirmar", await _hears(person, SHOWN))
+    await person.world.meta.wait_for(
+        person.who, lambda b: "1.800,00" in b.text and b.attachment is not None, PATIENCE, after=after.id
+    )
+    await stage.settled()
+
+
+async def _judge(stage: Stage, person: Person, event: str, *told: str) -> None:
+    """One note that stands, for the same customer; the other one ended by one such event; each said once."""
+    old, new = stage.world.sefin.notes.values()
+    assert [each.tipo for each in old.events] == [event]
+    assert (new.valor, new.cancelled, new.tomador) == (Decimal(1800), False, old.tomador)
+    standing = "SELECT status FROM nfse_processada WHERE chave = $1"
+    stand = [await stage.database.pool.fetchval(standing, note.chave) for note in (old, new)]
+    assert stand == ["cancelado", "autorizado"]
+    for words in (*told, SHOWN, f"NFS-e {new.numero} autorizada"):
+        assert sum(words in answer for answer in person.answers) == 1, words
+
+
+async def test_redone_through_kills(stage: Stage) -> None:
+    """Between the cancellation and the new summary, and between its yes and the answer, whenever the process dies."""
+    person, old = await _issued(stage)
     left = list(MOMENTS)
     async with _killed_at_each(stage, left):
         offered = await person.say(f"corrige a nota {old.numero}, o valor era 1.800")
@@ -105,17 +141,21 @@ async def test_redone_through_kills(stage: Stage) -> None:
         await person.touch("Cancelar a nota")
         cancelled = await _hears(person, DONE)
         await person.touch("Refazer", cancelled)
-        await person.touch("Confirmar", await _hears(person, SHOWN))
-        await person.world.meta.wait_for(
-            person.who, lambda b: "1.800,00" in b.text and b.attachment is not None, PATIENCE, after=cancelled.id
-        )
-        await sefin.ledger.wait_for(lambda _: not left, PATIENCE)
-        await stage.settled()
-    old, new = sefin.notes.values()
-    assert [event.tipo for event in old.events] == ["101101"]
-    assert (new.valor, new.cancelled, new.tomador) == (Decimal(1800), False, old.tomador)
-    stand = await pool.fetch("SELECT chave, status FROM nfse_processada ORDER BY emissao_id")
-    assert [tuple(row) for row in stand] == [(old.chave, "cancelado"), (new.chave, "autorizado")]
-    for told in (DONE, SHOWN, f"NFS-e {new.numero} autorizada"):
-        assert sum(told in answer for answer in person.answers) == 1
+        await _issued_instead(stage, person, cancelled)
+    await _judge(stage, person, "101101", DONE)
     assert left == []
+
+
+async def test_substituted_through_kills(stage: Stage) -> None:
+    """A company of the normal regime says yes once; the authority ends the old note by making the new one."""
+    person, old = await _issued(stage, **NORMAL)
+    left = list(ONE_ACT)
+    async with _killed_at_each(stage, left):
+        offered = await person.say(f"corrige a nota {old.numero}, o valor era 1.800")
+        assert [button.title for button in offered.buttons][:2] == ["Substituir a nota", "Cancelar e refazer"]
+        await person.touch("Substituir a nota", offered)
+        await _issued_instead(stage, person, offered)
+    await _judge(stage, person, "105102", f"Substitui a nota {old.numero}", f"A nota {old.numero} foi substituída")
+    assert left == []
+    await person.touch("Substituir a nota", offered)
+    await _hears(person, "não há o que substituir")

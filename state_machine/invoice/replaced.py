@@ -1,0 +1,13 @@
+"""The issued note that an invoice under construction takes the place of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Substituida:
+    """``emissao_id`` is the emission that made it, ``numero`` its number."""
+
+    emissao_id: int
+    numero: str
