@@ -16,7 +16,7 @@ from persistence.national import elsewhere
 from persistence.people.channels import canal_of
 from persistence.versions import AnotherVersionError
 from state_machine.documents.service import mostra_conteudo
-from state_machine.protocol.audit import DifferenceKind, Pagina, Periodo, compara
+from state_machine.protocol.audit import DifferenceKind, Pagina, Periodo, compare
 from state_machine.protocol.channel import PRIMEIRO, Canal
 from state_machine.protocol.emission import CannotTell
 from state_machine.values.local_time import SAO_PAULO
@@ -131,7 +131,7 @@ class Audit:
             except AnotherVersionError as error:  # another replica's to audit, today or when it is back
                 return CannotTell(str(error))
         inteiras, mostradas = await self._whole(gateway, cnpj, nossas, listadas)
-        conferencia = compara(nossas, inteiras, periodo)
+        conferencia = compare(nossas, inteiras, periodo)
         vistas = mostradas - {each.nossa.emissao_id for each in conferencia.diferencas if each.nossa}  # told each day
         async with self._database.transaction() as connection:
             if vistas:
@@ -155,7 +155,7 @@ class Audit:
                 return CannotTell(str(error))
             alheias = [nota.vista for nota in await elsewhere.between(connection, canal, row.id, desde, ate)]
             listadas = [*alheias, *(nossa.vista for nossa in nossas if nossa.listada)]
-            conferencia = compara(nossas, listadas, replace(periodo, espera=READ_TWICE))
+            conferencia = compare(nossas, listadas, replace(periodo, espera=READ_TWICE))
             if conferencia.reler:
                 await comparison.look_again(connection, conferencia.reler)
         if conferencia.reler:

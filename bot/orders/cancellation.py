@@ -14,12 +14,12 @@ from persistence.rows.inbox_rows import CancellationRow
 from state_machine.cancellation.machine import AutoridadeCancelou, AutoridadeManteve, decide
 from state_machine.cancellation.reconciliation import (
     CancelFinding,
-    apos_consulta,
-    apos_envio,
-    deve_enviar,
-    em_erro,
+    after_query,
+    after_send,
+    in_error,
     interrompido,
-    sem_chamada,
+    may_send,
+    without_call,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Cancellations:
 
     def sends(self, tarefa: TarefaCancelamento) -> bool:
         """Tell whether the request is to be sent."""
-        return deve_enviar(tarefa.andamento)
+        return may_send(tarefa.andamento)
 
     async def prepare(self, tarefa: TarefaCancelamento) -> TarefaCancelamento | Instead[PassoCancelamento]:
         """The claim stored it as being sent: nothing is missing."""
@@ -102,18 +102,18 @@ class Cancellations:
         await issued.locked(connection, tarefa.emissao_id)  # in the order in which everybody locks: the note first
         agora = await database_now(connection)
         if isinstance(answer, CancelFinding):
-            return apos_consulta(interrompido(tarefa.andamento), answer, agora, self._politica)
-        return apos_envio(tarefa.andamento, answer, agora, self._politica)
+            return after_query(interrompido(tarefa.andamento), answer, agora, self._politica)
+        return after_send(tarefa.andamento, answer, agora, self._politica)
 
     async def postpone(self, connection: Connection, tarefa: TarefaCancelamento, seconds: float) -> PassoCancelamento:
         """Wait for the breaker."""
         await issued.locked(connection, tarefa.emissao_id)
         agora = await database_now(connection)
-        return sem_chamada(interrompido(tarefa.andamento), seconds, agora, self._politica)
+        return without_call(interrompido(tarefa.andamento), seconds, agora, self._politica)
 
     def give_up(self, tarefa: TarefaCancelamento, motivo: str) -> PassoCancelamento:
         """Hand it to people."""
-        return em_erro(interrompido(tarefa.andamento), motivo)
+        return in_error(interrompido(tarefa.andamento), motivo)
 
     async def settle(
         self,

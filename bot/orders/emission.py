@@ -16,13 +16,13 @@ from persistence.fiscal.numbers import numbering
 from persistence.idempotency import gateway_operations
 from state_machine.protocol.emission import Absent, CannotTell, Finding, Found, Issued, StatusEmissao
 from state_machine.protocol.reconciliation import (
-    apos_consulta,
-    apos_envio,
-    deve_enviar,
-    em_conflito,
-    em_duvida,
-    em_erro,
-    sem_chamada,
+    after_query,
+    after_send,
+    in_conflict,
+    in_doubt,
+    in_error,
+    may_send,
+    without_call,
 )
 from state_machine.protocol.standing import Passo
 
@@ -100,7 +100,7 @@ class Emissions:
 
     def sends(self, tarefa: Tarefa) -> bool:
         """Tell whether sending is safe now."""
-        return deve_enviar(tarefa.andamento)
+        return may_send(tarefa.andamento)
 
     async def prepare(self, tarefa: Tarefa) -> Tarefa | Instead[Passo]:
         """Clear the way, unless the claim found it clear."""
@@ -130,25 +130,25 @@ class Emissions:
         politica = self._politica.de(self._channels.of(tarefa.canal).natureza)
         if isinstance(answer, Finding):
             atual = _interrupted(tarefa).andamento
-            passo = apos_consulta(atual, answer, agora, politica)
+            passo = after_query(atual, answer, agora, politica)
             if passo.aviso == "renumera" and (await self._parts.witness.look(connection)).doubt:
-                passo = apos_consulta(atual, _FORGOTTEN, agora, politica)
+                passo = after_query(atual, _FORGOTTEN, agora, politica)
         else:
-            passo = apos_envio(tarefa.andamento, answer, agora, politica)
+            passo = after_send(tarefa.andamento, answer, agora, politica)
         if passo.nota and await notes.belongs_to_another(connection, tarefa.id, passo.nota.id_externo):
             standing = replace(passo.andamento, status=tarefa.andamento.status)
-            return em_conflito(standing, passo.nota, "the gateway gave this note's id to another invoice")
+            return in_conflict(standing, passo.nota, "the gateway gave this note's id to another invoice")
         return passo
 
     async def postpone(self, _connection: Connection, tarefa: Tarefa, seconds: float) -> Passo:
         """Wait for the breaker."""
         politica = self._politica.de(self._channels.of(tarefa.canal).natureza)
-        return sem_chamada(_interrupted(tarefa).andamento, seconds, "circuito", tarefa.clock.now(), politica)
+        return without_call(_interrupted(tarefa).andamento, seconds, "circuito", tarefa.clock.now(), politica)
 
     def give_up(self, tarefa: Tarefa, motivo: str) -> Passo:
         """Hand it to people; what was ready to leave may have left."""
-        andamento = em_duvida(tarefa.andamento) if tarefa.pronta else _interrupted(tarefa).andamento
-        return em_erro(andamento, motivo)
+        andamento = in_doubt(tarefa.andamento) if tarefa.pronta else _interrupted(tarefa).andamento
+        return in_error(andamento, motivo)
 
     async def settle(
         self, connection: Connection, tarefa: Tarefa, passo: Passo, call: Call[Outcome | Finding] | None
@@ -188,4 +188,4 @@ def _interrupted(tarefa: Tarefa) -> Tarefa:
     """One found as ``enviando`` was being sent when its worker died: whether it arrived is unknown."""
     if tarefa.era is not StatusEmissao.ENVIANDO:
         return tarefa
-    return replace(tarefa, andamento=em_duvida(tarefa.andamento))
+    return replace(tarefa, andamento=in_doubt(tarefa.andamento))

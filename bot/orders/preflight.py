@@ -16,15 +16,15 @@ from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import Found, StatusEmissao
 from state_machine.protocol.reconciliation import (
     SUSPENDED_PROBE,
-    apos_envio,
-    conta_ausencia,
-    deve_perguntar,
-    dispensada,
-    em_duvida,
-    registro_de_outro_conteudo,
-    sem_chamada,
+    after_send,
+    count_absence,
+    dispensed,
+    in_doubt,
+    must_ask,
+    recorded_otherwise,
+    without_call,
 )
-from state_machine.protocol.reprocessing import Parecer, parecer, parecer_sem_perguntar, pergunta_se_quer_as_duas
+from state_machine.protocol.reprocessing import Parecer, ask_about_both, judge, judge_unasked
 from state_machine.protocol.standing import Passo
 from state_machine.protocol.taken import sibling
 
@@ -57,7 +57,7 @@ class Clearance:
 
     async def clear(self, tarefa: Tarefa) -> Tarefa | Passo:
         """Look at what stands in the way, one thing after the other. Raises ``EmissionLeaseLostError``."""
-        if deve_perguntar(tarefa.andamento, tarefa.clock.now()):
+        if must_ask(tarefa.andamento, tarefa.clock.now()):
             return await self._wait(tarefa, 0.0, "pessoa")
         if tarefa.suspenso is not None:
             async with self._database.transaction() as connection:
@@ -71,7 +71,7 @@ class Clearance:
         if tarefa.a_preparar:
             made = await self._channels.of(tarefa.canal).prepare(tarefa.payload, tarefa.clock.now())
             if not isinstance(made, bytes):
-                return apos_envio(tarefa.andamento, made, tarefa.clock.now(), self._policy(tarefa))
+                return after_send(tarefa.andamento, made, tarefa.clock.now(), self._policy(tarefa))
             async with self._database.transaction() as connection:
                 tarefa = await intents.prepared(connection, tarefa, made)
         async with self._database.transaction() as connection:
@@ -80,7 +80,7 @@ class Clearance:
                 return pronta
             refusal = await gateway_operations.why_refused(connection, tarefa.operation)
         if isinstance(refusal, Conflict):
-            return registro_de_outro_conteudo(tarefa.andamento)
+            return recorded_otherwise(tarefa.andamento)
         return await self._wait(tarefa, refusal.retry_after + SHORTEST_WAIT, "registro")
 
     async def forgotten(self, tarefa: Tarefa) -> Passo | None:
@@ -101,7 +101,7 @@ class Clearance:
             agora = await database_now(connection)
         ausentes: list[Natureza] = []
         for anterior in anteriores:
-            achado = parecer_sem_perguntar(anterior) or await self._asked(anterior, tarefa, anteriores)
+            achado = judge_unasked(anterior) or await self._asked(anterior, tarefa, anteriores)
             match achado:
                 case Parecer.ENVIA:
                     continue
@@ -109,14 +109,14 @@ class Clearance:
                     ausentes.append(self._channels.of(anterior.canal).natureza)
                     continue
                 case Parecer.NOSSA:  # late, after it was seen absent: it is asked for under its own name
-                    return Passo(em_duvida(tarefa.andamento), 0.0, motivo="our own note stands under its number")
+                    return Passo(in_doubt(tarefa.andamento), 0.0, motivo="our own note stands under its number")
                 case Parecer.DISPENSA | Parecer.PESSOAS if anterior.reparada:
                     if tarefa.andamento.desejado_em is not None:  # its person was asked, and wants both
                         continue
-                    return pergunta_se_quer_as_duas(tarefa.andamento, anterior)
+                    return ask_about_both(tarefa.andamento, anterior)
                 case Parecer.DISPENSA | Parecer.PESSOAS:
                     motivo = f"{anterior.andamento.id_integracao} is {anterior.andamento.status}"
-                    return dispensada(tarefa.andamento, motivo, conflito=achado is Parecer.PESSOAS)
+                    return dispensed(tarefa.andamento, motivo, conflito=achado is Parecer.PESSOAS)
                 case Parecer.RELE:
                     async with self._database.transaction() as connection:
                         await emissions.look_at(connection, anterior.id)
@@ -133,7 +133,7 @@ class Clearance:
             absences=max(each.absences for each in ausentes),
             absence_spacing=max(each.absence_spacing for each in ausentes),
         )
-        andamento, resta = conta_ausencia(tarefa.andamento, agora, natureza)
+        andamento, resta = count_absence(tarefa.andamento, agora, natureza)
         if not resta:
             return None
         return await self._wait(replace(tarefa, andamento=andamento), resta.total_seconds(), "tentativa_anterior")
@@ -144,7 +144,7 @@ class Clearance:
         finding = await gateway.find(gateway.key(andamento.prestador, andamento.texto_da_chave))
         async with self._database.transaction() as connection:
             agora = await database_now(connection)
-        achado = parecer(anterior, finding, agora, self._politica.de(gateway.natureza))
+        achado = judge(anterior, finding, agora, self._politica.de(gateway.natureza))
         irma = sibling(andamento, finding.nota, gateway.natureza) if isinstance(finding, Found) else None
         if irma == tarefa.andamento.id_integracao:
             achado = Parecer.NOSSA
@@ -158,7 +158,7 @@ class Clearance:
         async with self._database.transaction() as connection:
             agora = await database_now(connection)
         atual = replace(tarefa.andamento, status=StatusEmissao.PENDENTE)
-        return sem_chamada(atual, seconds, why, agora, self._policy(tarefa))
+        return without_call(atual, seconds, why, agora, self._policy(tarefa))
 
     def _policy(self, tarefa: Tarefa) -> Politica:
         return self._politica.de(self._channels.of(tarefa.canal).natureza)

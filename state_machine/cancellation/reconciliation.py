@@ -115,40 +115,40 @@ class PassoCancelamento:
         return self.andamento.envio
 
 
-def deve_enviar(andamento: AndamentoCancelamento) -> bool:
+def may_send(andamento: AndamentoCancelamento) -> bool:
     """True when nothing was sent yet, or sending again is known to be needed."""
     return andamento.envio is Envio.A_ENVIAR
 
 
-def apos_envio(
+def after_send(
     andamento: AndamentoCancelamento, outcome: CancelOutcome, agora: datetime, politica: Politica
 ) -> PassoCancelamento:
     """Decide after the request was sent."""
     novo = replace(andamento, envios=andamento.envios + 1, consultas=0, vigente_desde=None)
     match outcome:
         case NotSent(motivo):
-            return _espera(replace(novo, envio=Envio.A_ENVIAR), agora, politica, _recuo(novo, politica), motivo)
+            return _waiting(replace(novo, envio=Envio.A_ENVIAR), agora, politica, _backoff(novo, politica), motivo)
         case Postponed(retry_after, motivo):
-            espera = max(_recuo(novo, politica), retry_after or 0.0)
-            return _espera(replace(novo, envio=Envio.A_ENVIAR), agora, politica, espera, motivo)
+            espera = max(_backoff(novo, politica), retry_after or 0.0)
+            return _waiting(replace(novo, envio=Envio.A_ENVIAR), agora, politica, espera, motivo)
         case Misconfigured(motivo):
-            passo = _espera(replace(novo, envio=Envio.A_ENVIAR), agora, politica, SUSPENDED_PROBE, motivo)
+            passo = _waiting(replace(novo, envio=Envio.A_ENVIAR), agora, politica, SUSPENDED_PROBE, motivo)
             return replace(passo, suspender=motivo)
         case Accepted(_, protocolo):
-            return _espera(replace(novo, envio=Envio.ACEITO, protocolo=protocolo), agora, politica)
+            return _waiting(replace(novo, envio=Envio.ACEITO, protocolo=protocolo), agora, politica)
         case Unknown(motivo):
-            return _espera(replace(novo, envio=Envio.DESCONHECIDO), agora, politica, motivo=motivo)
+            return _waiting(replace(novo, envio=Envio.DESCONHECIDO), agora, politica, motivo=motivo)
         case AlreadyCancelled():
             return _encerra(novo, "cancelada")
         case Rejected(mensagem):
             # A refusal of the request is not yet the authority's word that the note stands: that is asked at once.
             recusado = replace(novo, envio=Envio.RECUSADO, recusa=mensagem or SEM_RESPOSTA)
-            return _espera(recusado, agora, politica, 0.0, mensagem)
+            return _waiting(recusado, agora, politica, 0.0, mensagem)
         case _:
             assert_never(outcome)
 
 
-def apos_consulta(
+def after_query(
     andamento: AndamentoCancelamento, finding: CancelFinding, agora: datetime, politica: Politica
 ) -> PassoCancelamento:
     """Decide after asking what became of it."""
@@ -160,9 +160,9 @@ def apos_consulta(
             return _negada(replace(novo, recusa=mensagem or SEM_RESPOSTA), agora, politica)
         case InProcess():
             envio = novo.envio if novo.envio is Envio.COM_GENTE else Envio.ACEITO
-            return _espera(replace(novo, envio=envio, vigente_desde=None), agora, politica)
+            return _waiting(replace(novo, envio=envio, vigente_desde=None), agora, politica)
         case CannotTell(motivo, retry_after):
-            passo = _espera(novo, agora, politica, motivo=motivo)
+            passo = _waiting(novo, agora, politica, motivo=motivo)
             return passo if passo.daqui is None else replace(passo, daqui=max(passo.daqui, retry_after or 0.0))
         case Stands() if novo.recusa is not None:
             return _negada(novo, agora, politica)
@@ -172,11 +172,11 @@ def apos_consulta(
             assert_never(finding)
 
 
-def sem_chamada(
+def without_call(
     andamento: AndamentoCancelamento, espera: float, agora: datetime, politica: Politica
 ) -> PassoCancelamento:
     """Decide when the gateway is left alone for ``espera`` seconds: nothing counts as an attempt."""
-    return replace(_espera(andamento, agora, politica, espera), retida="circuito")
+    return replace(_waiting(andamento, agora, politica, espera), retida="circuito")
 
 
 def interrompido(andamento: AndamentoCancelamento) -> AndamentoCancelamento:
@@ -193,17 +193,17 @@ def _negada(andamento: AndamentoCancelamento, agora: datetime, politica: Politic
         return _encerra(visto, "negada", visto.recusa)
     if visto.envio is not Envio.COM_GENTE:
         visto = replace(visto, envio=Envio.RECUSADO)
-    return _espera(visto, agora, politica, resta, "refused, and an earlier call may count: asking again")
+    return _waiting(visto, agora, politica, resta, "refused, and an earlier call may count: asking again")
 
 
 def _vigente(andamento: AndamentoCancelamento, agora: datetime, politica: Politica) -> PassoCancelamento:
     if andamento.envio is Envio.COM_GENTE:
-        return _espera(andamento, agora, politica, motivo="the note stands")
+        return _waiting(andamento, agora, politica, motivo="the note stands")
     visto, resta = _visto(andamento, agora)
     if resta:
-        return _espera(replace(visto, envio=Envio.DESCONHECIDO), agora, politica, resta, "the note stands")
+        return _waiting(replace(visto, envio=Envio.DESCONHECIDO), agora, politica, resta, "the note stands")
     novo = replace(visto, envio=Envio.A_ENVIAR, vigente_desde=None)
-    return _espera(novo, agora, politica, 0.0, "the note stands, asked twice: sending again")
+    return _waiting(novo, agora, politica, 0.0, "the note stands, asked twice: sending again")
 
 
 def _visto(andamento: AndamentoCancelamento, agora: datetime) -> tuple[AndamentoCancelamento, float]:
@@ -220,19 +220,19 @@ def _encerra(andamento: AndamentoCancelamento, aviso: Aviso, motivo: str | None 
     return PassoCancelamento(replace(andamento, envio=Envio.ENCERRADO), None, aviso, motivo)
 
 
-def _recuo(andamento: AndamentoCancelamento, politica: Politica) -> float:
+def _backoff(andamento: AndamentoCancelamento, politica: Politica) -> float:
     """Seconds before the next sending."""
     return politica.retentativas.espera(andamento.envios, andamento.confirmado_em.isoformat())
 
 
-def em_erro(andamento: AndamentoCancelamento, motivo: str) -> PassoCancelamento:
+def in_error(andamento: AndamentoCancelamento, motivo: str) -> PassoCancelamento:
     """Work of our own fails again and again: people look; what has ended stays so."""
     if andamento.envio in {Envio.ENCERRADO, Envio.COM_GENTE}:
         return PassoCancelamento(andamento, None, motivo=motivo)
     return PassoCancelamento(replace(andamento, envio=Envio.COM_GENTE, avisado=True), None, "falhou", motivo)
 
 
-def _espera(
+def _waiting(
     andamento: AndamentoCancelamento,
     agora: datetime,
     politica: Politica,

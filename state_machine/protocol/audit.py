@@ -156,7 +156,7 @@ class Conferencia:
         return tuple(diferenca for diferenca in self.diferencas if diferenca.tipo is tipo)
 
 
-def compara(nossas: Sequence[Nossa], listadas: Iterable[Nota], periodo: Periodo) -> Conferencia:
+def compare(nossas: Sequence[Nossa], listadas: Iterable[Nota], periodo: Periodo) -> Conferencia:
     """Compare. ``nossas`` are the emissions sent in the period, and whichever others the listing names."""
     unicas = {nota.id_externo: nota for nota in listadas}  # a page that shifted shows a note twice: the later reading
     por_chave: defaultdict[str, list[Nota]] = defaultdict(list)
@@ -171,29 +171,29 @@ def compara(nossas: Sequence[Nossa], listadas: Iterable[Nota], periodo: Periodo)
     for chave, notas in por_chave.items():
         nossa = de_chave.get(chave)
         if nossa is None:
-            achadas = [_alheia(nota, de_id.get(nota.id_externo)) for nota in notas]
+            achadas = [_foreign(nota, de_id.get(nota.id_externo)) for nota in notas]
             em_curso += sum(nota.situacao is Situacao.PROCESSANDO for nota in notas)
             diferencas += filter(None, achadas)
             continue
-        diferenca = _da_chave(nossa, notas, periodo)
+        diferenca = _under_key(nossa, notas, periodo)
         if diferenca is not None:
             diferencas.append(diferenca)
-        if nossa.status in _RELIDAS and any(_moveu(nossa, nota) for nota in notas):
+        if nossa.status in _RELIDAS and any(_has_moved(nossa, nota) for nota in notas):
             reler.add(nossa.emissao_id)
 
-    diferencas += _duas_notas(nossas)
+    diferencas += _two_notes(nossas)
     for nossa in nossas:
         falta = nossa.id_integracao not in por_chave and nossa.id_externo not in unicas
-        if nossa.status in EM_CURSO or (falta and _recente(nossa, periodo)):
+        if nossa.status in EM_CURSO or (falta and _is_recent(nossa, periodo)):
             em_curso += 1
-        elif falta and _devia_estar(nossa, periodo):
+        elif falta and _should_be_listed(nossa, periodo):
             diferencas.append(
                 Diferenca(DifferenceKind.SO_NOSSAS, "autorizada aqui, não aparece na lista deles", nossa, None)
             )
     return Conferencia(periodo, len(unicas), em_curso, tuple(diferencas), frozenset(reler))
 
 
-def _duas_notas(nossas: Sequence[Nossa]) -> list[Diferenca]:
+def _two_notes(nossas: Sequence[Nossa]) -> list[Diferenca]:
     """Confirmed revisions of which more than one attempt became a note that stands."""
     por_pedido: defaultdict[tuple[str, int], list[Nossa]] = defaultdict(list)
     for nossa in nossas:
@@ -211,7 +211,7 @@ def _duas_notas(nossas: Sequence[Nossa]) -> list[Diferenca]:
     ]
 
 
-def _alheia(nota: Nota, nossa: Nossa | None) -> Diferenca | None:
+def _foreign(nota: Nota, nossa: Nossa | None) -> Diferenca | None:
     """A note under a reference that is not ours; one that was refused, or is not made yet, is none."""
     if nossa is not None:
         return Diferenca(DifferenceKind.DIVERGEM, "o id que guardamos tem outra referência lá", nossa, nota)
@@ -221,7 +221,7 @@ def _alheia(nota: Nota, nossa: Nossa | None) -> Diferenca | None:
     return Diferenca(DifferenceKind.SO_DELES, motivo, None, nota)
 
 
-def _da_chave(nossa: Nossa, notas: list[Nota], periodo: Periodo) -> Diferenca | None:
+def _under_key(nossa: Nossa, notas: list[Nota], periodo: Periodo) -> Diferenca | None:
     """What stands under one reference of ours against what we hold of it: the gravest difference, if any."""
     emitidas = [nota for nota in notas if nota.situacao in _EXISTE]
     if len(emitidas) > 1:
@@ -231,13 +231,13 @@ def _da_chave(nossa: Nossa, notas: list[Nota], periodo: Periodo) -> Diferenca | 
         return None  # reconciliation is asking anyway, and compares before it adopts
     if emitidas and nossa.nota is None:
         return Diferenca(DifferenceKind.SO_DELES, f"{nota.situacao} lá, {nossa.status} aqui", nossa, nota)
-    motivo = _situacoes(nossa, nota, periodo)
+    motivo = _standings(nossa, nota, periodo)
     if emitidas:
-        motivo = _conteudo(nossa, nota) or motivo
+        motivo = _content(nossa, nota) or motivo
     return Diferenca(DifferenceKind.DIVERGEM, motivo, nossa, nota) if motivo else None
 
 
-def _conteudo(nossa: Nossa, nota: Nota) -> str | None:
+def _content(nossa: Nossa, nota: Nota) -> str | None:
     """Name what is not the same; silence is no difference."""
     outro = divergencia(nossa.conteudo, nossa.impressao, nota)
     if outro:
@@ -249,24 +249,24 @@ def _conteudo(nossa: Nossa, nota: Nota) -> str | None:
     return None
 
 
-def _situacoes(nossa: Nossa, nota: Nota, periodo: Periodo) -> str | None:
+def _standings(nossa: Nossa, nota: Nota, periodo: Periodo) -> str | None:
     """Say how both standings contradict each other; a cancellation under way is no contradiction."""
     match nossa.nota, nota.situacao:
         case None, Situacao.REJEITADA if nossa.status is StatusEmissao.ERRO:
             return "rejeitada lá, sem resultado aqui"
         case StatusNota.AUTORIZADO, Situacao.CANCELADA:
             return "cancelada lá, autorizada aqui"
-        case StatusNota.CANCELADO, Situacao.AUTORIZADA if not _recente(nossa, periodo):
+        case StatusNota.CANCELADO, Situacao.AUTORIZADA if not _is_recent(nossa, periodo):
             return "autorizada lá, cancelada aqui"
         case StatusNota(), Situacao.REJEITADA:
             return "rejeitada lá, autorizada aqui"
-        case StatusNota(), Situacao.PROCESSANDO if not _recente(nossa, periodo):
+        case StatusNota(), Situacao.PROCESSANDO if not _is_recent(nossa, periodo):
             return "em processamento lá, autorizada aqui"
         case _:
             return None
 
 
-def _moveu(nossa: Nossa, nota: Nota) -> bool:
+def _has_moved(nossa: Nossa, nota: Nota) -> bool:
     """Tell whether asking again may move our emission: news that we lack, as far as the listing is to be believed."""
     match nossa.status:
         case StatusEmissao.CONCLUIDO:
@@ -277,11 +277,11 @@ def _moveu(nossa: Nossa, nota: Nota) -> bool:
             return nota.situacao is not Situacao.PROCESSANDO
 
 
-def _recente(nossa: Nossa, periodo: Periodo) -> bool:
+def _is_recent(nossa: Nossa, periodo: Periodo) -> bool:
     return nossa.conhecida_em is not None and periodo.agora - nossa.conhecida_em < periodo.espera
 
 
-def _devia_estar(nossa: Nossa, periodo: Periodo) -> bool:
+def _should_be_listed(nossa: Nossa, periodo: Periodo) -> bool:
     """Tell whether a note must be listed: it stands, and it was made within the days, whenever exactly that was.
 
     The gateway dates it between our sending and our knowing. One that spans midnight belongs to a longer period, as

@@ -60,66 +60,66 @@ GIVE_UP_ASKING_AFTER = timedelta(days=7)  # after this only a webhook or a perso
 ASSENTADOS = ENCERRADAS | {StatusEmissao.CONFLITO}
 
 
-def deve_enviar(andamento: Andamento) -> bool:
+def may_send(andamento: Andamento) -> bool:
     """True when sending is safe now: nothing was sent yet, or its absence is certain."""
     return andamento.status is StatusEmissao.PENDENTE
 
 
-def deve_perguntar(andamento: Andamento, agora: datetime) -> bool:
+def must_ask(andamento: Andamento, agora: datetime) -> bool:
     """True when the person must be asked first whether the invoice is still wanted: it is old and nobody took it."""
-    return not andamento.asked and _parada_ha_muito(andamento, agora)
+    return not andamento.asked and _has_waited_long(andamento, agora)
 
 
-def _parada_ha_muito(andamento: Andamento, agora: datetime) -> bool:
+def _has_waited_long(andamento: Andamento, agora: datetime) -> bool:
     return andamento.nobodys and (andamento.asked or agora - andamento.desde > ASK_AFTER)
 
 
-def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica: Politica) -> Passo:
+def after_send(andamento: Andamento, outcome: Outcome, agora: datetime, politica: Politica) -> Passo:
     """Decide after an attempt to send."""
     # Whatever follows, the ladder starts anew, and an absence seen before tells nothing of this sending.
     andamento = replace(andamento, envios=andamento.envios + 1, consultas=0, ausente_desde=None)
-    outcome = _valor(outcome, politica.natureza)
-    andamento = _ouvida(andamento, outcome, agora)
+    outcome = _worth(outcome, politica.natureza)
+    andamento = _heard(andamento, outcome, agora)
     match outcome:
         case NotSent(motivo):
-            return _de_novo(andamento, _recuo(andamento, politica), motivo, agora, politica)
+            return _again(andamento, _backoff(andamento, politica), motivo, agora, politica)
         case Postponed(retry_after, motivo):
-            espera = max(_recuo(andamento, politica), retry_after or 0.0)
-            return _de_novo(andamento, espera, motivo, agora, politica)
+            espera = max(_backoff(andamento, politica), retry_after or 0.0)
+            return _again(andamento, espera, motivo, agora, politica)
         case Misconfigured(motivo, texto):
             andamento = replace(andamento, status=StatusEmissao.PENDENTE)
-            passo = sem_chamada(andamento, SUSPENDED_PROBE, "credencial", agora, politica)
+            passo = without_call(andamento, SUSPENDED_PROBE, "credencial", agora, politica)
             passo = replace(passo, motivo=motivo, suspender=motivo)
-            return passo if texto is None or passo.daqui is None or passo.retida == "pessoa" else _parada(passo, texto)
+            return passo if texto is None or passo.daqui is None or passo.retida == "pessoa" else _saying(passo, texto)
         case Issued(nota, xml, anulada):
             if anulada is not None:
-                return em_conflito(andamento, nota, f"the authority voided note {anulada} for this one")
-            return _com_nota(replace(andamento, duvida=True, recusa=None), nota, xml, agora, politica)
+                return in_conflict(andamento, nota, f"the authority voided note {anulada} for this one")
+            return _with_note(replace(andamento, duvida=True, recusa=None), nota, xml, agora, politica)
         case Accepted():
-            return _espera(replace(andamento, status=StatusEmissao.ENVIADO, duvida=True), None, agora, politica)
+            return _waiting(replace(andamento, status=StatusEmissao.ENVIADO, duvida=True), None, agora, politica)
         case Unknown(motivo):
-            return _espera(em_duvida(andamento), motivo, agora, politica)
+            return _waiting(in_doubt(andamento), motivo, agora, politica)
         case Rejected() as recusa:
-            return _recusada_agora(andamento, recusa, agora, politica)
+            return _refused_now(andamento, recusa, agora, politica)
         case Duplicate():
-            return _espera(em_duvida(andamento), "the authority has a note already", agora, politica, daqui=0.0)
+            return _waiting(in_doubt(andamento), "the authority has a note already", agora, politica, daqui=0.0)
         case other:
             assert_never(other)
 
 
-def _ouvida(andamento: Andamento, answer: Outcome | Finding, agora: datetime) -> Andamento:
+def _heard(andamento: Andamento, answer: Outcome | Finding, agora: datetime) -> Andamento:
     """Return the standing of one that may have left: the cause for which it waited is over, its day begins anew."""
     if not andamento.asked or isinstance(answer, NotSent | Postponed | Misconfigured):
         return andamento
     return replace(andamento, retida=None, causa_fim_em=agora)
 
 
-def _parada(passo: Passo, texto: str) -> Passo:
+def _saying(passo: Passo, texto: str) -> Passo:
     """Tell the company's people at once why nothing goes out, or nothing is known: the repair is theirs."""
     return replace(passo, andamento=replace(passo.andamento, avisado=True), aviso="demorou", texto=texto)
 
 
-def _valor(outcome: Outcome, natureza: Natureza) -> Outcome:
+def _worth(outcome: Outcome, natureza: Natureza) -> Outcome:
     """Return what an answer is worth on a channel of this nature."""
     match outcome:
         case Postponed(_, motivo) if natureza.resend_is_destructive:  # one that accepted all the same costs the note
@@ -130,95 +130,95 @@ def _valor(outcome: Outcome, natureza: Natureza) -> Outcome:
             return outcome
 
 
-def _recusada_agora(andamento: Andamento, recusa: Rejected, agora: datetime, politica: Politica) -> Passo:
+def _refused_now(andamento: Andamento, recusa: Rejected, agora: datetime, politica: Politica) -> Passo:
     if not andamento.duvida:
-        return _recusada(andamento, recusa)
+        return _refused(andamento, recusa)
     motivo = f"refused while an earlier call is undecided: {recusa.mensagem}"
-    return _espera(replace(em_duvida(andamento), recusa=recusa), motivo, agora, politica)
+    return _waiting(replace(in_doubt(andamento), recusa=recusa), motivo, agora, politica)
 
 
-def em_duvida(andamento: Andamento) -> Andamento:
+def in_doubt(andamento: Andamento) -> Andamento:
     """Return the standing of an emission of which a call may have been accepted."""
     return replace(andamento, status=StatusEmissao.DESCONHECIDO, duvida=True)
 
 
-def sem_chamada(andamento: Andamento, espera: float, retida: Retida, agora: datetime, politica: Politica) -> Passo:
+def without_call(andamento: Andamento, espera: float, retida: Retida, agora: datetime, politica: Politica) -> Passo:
     """Decide when nothing may be called for ``espera`` seconds: nothing counts as an attempt, nobody is forgotten."""
-    andamento = _adiada(andamento, politica)
+    andamento = _put_off(andamento, politica)
     if retida in CAUSAS and not andamento.asked:
         andamento = replace(andamento, retida=retida)
     if not andamento.avisado and (ate_avisar := (politica.avisar_apos - (agora - andamento.criado_em))) > timedelta(0):
         espera = min(espera, ate_avisar.total_seconds())  # looking again early costs no call
-    passo = _espera(andamento, None, agora, politica, daqui=espera)
+    passo = _waiting(andamento, None, agora, politica, daqui=espera)
     return passo if passo.daqui is None or passo.retida == "pessoa" else replace(passo, retida=retida)
 
 
-def apos_consulta(andamento: Andamento, finding: Finding, agora: datetime, politica: Politica) -> Passo:
+def after_query(andamento: Andamento, finding: Finding, agora: datetime, politica: Politica) -> Passo:
     """Decide after asking the gateway for the note under our key."""
-    andamento = _ouvida(replace(andamento, consultas=andamento.consultas + 1), finding, agora)
+    andamento = _heard(replace(andamento, consultas=andamento.consultas + 1), finding, agora)
     match finding:
         case Found(nota=nota) if (irma := sibling(andamento, nota, politica.natureza)) is not None:
-            return _da_irma(andamento, irma, nota, politica)
+            return _siblings(andamento, irma, nota, politica)
         case Found(nota=nota) if is_anothers(andamento, nota, politica.natureza):
-            return _numero_tomado(andamento, nota)
+            return _number_taken(andamento, nota)
         case Found(nota, xml):
-            return _com_nota(replace(andamento, ausente_desde=None, recusa=None), nota, xml, agora, politica)
+            return _with_note(replace(andamento, ausente_desde=None, recusa=None), nota, xml, agora, politica)
         case CannotTell(motivo, retry_after, texto):
-            passo = _espera(andamento, motivo, agora, politica)
+            passo = _waiting(andamento, motivo, agora, politica)
             if passo.daqui is not None:
                 passo = replace(passo, daqui=max(passo.daqui, retry_after or 0.0))
             if texto is None or passo.status in ASSENTADOS | COM_PESSOAS or passo.aviso not in {None, "demorou"}:
                 return passo
-            return _parada(passo, texto)
+            return _saying(passo, texto)
         case Absent():
-            return _ausente(andamento, agora, politica)
+            return _absent(andamento, agora, politica)
         case _:
             assert_never(finding)
 
 
-def _da_irma(andamento: Andamento, irma: str, nota: Nota, politica: Politica) -> Passo:
+def _siblings(andamento: Andamento, irma: str, nota: Nota, politica: Politica) -> Passo:
     """The note is that of another attempt at the same confirmation, under one number: that one must take it in.
 
     The authority is unique on the number, so none of our own calls was accepted; an earlier attempt settles this one.
     """
     motivo = f"the note under our number is that of {irma}"
     if andamento.status in ASSENTADOS or andamento.status is StatusEmissao.ERRO:
-        return replace(_assenta(andamento, andamento.status, motivo=motivo), irma=irma)
+        return replace(_settled(andamento, andamento.status, motivo=motivo), irma=irma)
     if int(irma.rpartition("-")[2]) > int(andamento.id_integracao.rpartition("-")[2]):
-        return em_conflito(andamento, nota, motivo)  # no attempt begins before this one was settled
+        return in_conflict(andamento, nota, motivo)  # no attempt begins before this one was settled
     novo = replace(andamento, status=StatusEmissao.PENDENTE, duvida=False, recusa=None, ausente_desde=None)
     return Passo(novo, politica.degrau(andamento.consultas), motivo=motivo, retida="tentativa_anterior", irma=irma)
 
 
-def _numero_tomado(andamento: Andamento, nota: Nota) -> Passo:
+def _number_taken(andamento: Andamento, nota: Nota) -> Passo:
     """Another confirmation's note has our number: nothing of ours stands there, and a new attempt gets the next one."""
     motivo = "our number is taken by a note with another referencia"
     if andamento.status in ASSENTADOS:
-        return _assenta(andamento, andamento.status, motivo=motivo)
+        return _settled(andamento, andamento.status, motivo=motivo)
     if andamento.procurada or andamento.status is StatusEmissao.ERRO:
-        return em_conflito(andamento, nota, motivo)
+        return in_conflict(andamento, nota, motivo)
     livre = replace(andamento, duvida=False, recusa=None)
-    return _assenta(livre, StatusEmissao.REJEITADO, None, "renumera", motivo)
+    return _settled(livre, StatusEmissao.REJEITADO, None, "renumera", motivo)
 
 
-def _ausente(andamento: Andamento, agora: datetime, politica: Politica) -> Passo:
+def _absent(andamento: Andamento, agora: datetime, politica: Politica) -> Passo:
     if andamento.status in ASSENTADOS:  # only a hint made us look, and there is nothing new
-        return _assenta(andamento, andamento.status)
+        return _settled(andamento, andamento.status)
     if andamento.status is StatusEmissao.ERRO:  # with people now: nothing is sent again by itself
-        return _espera(andamento, "absent at the gateway", agora, politica)
-    novo, resta = conta_ausencia(andamento, agora, politica.natureza)
+        return _waiting(andamento, "absent at the gateway", agora, politica)
+    novo, resta = count_absence(andamento, agora, politica.natureza)
     if resta and novo.ausencias == 1 and novo.ausente_desde == agora:
         degrau = politica.degrau(andamento.rodadas) if andamento.rodadas else 0.0
-        return _espera(em_duvida(novo), "absent once", agora, politica, daqui=max(resta.total_seconds(), degrau))
+        return _waiting(in_doubt(novo), "absent once", agora, politica, daqui=max(resta.total_seconds(), degrau))
     if resta:
-        return _espera(novo, "absent", agora, politica, daqui=resta.total_seconds())
+        return _waiting(novo, "absent", agora, politica, daqui=resta.total_seconds())
     if andamento.recusa is not None:
-        return _recusada(andamento, andamento.recusa)
+        return _refused(andamento, andamento.recusa)
     novo = replace(andamento, status=StatusEmissao.PENDENTE, ausente_desde=None, rodadas=andamento.rodadas + 1)
-    return _espera(novo, "absent twice: sending the stored bytes again", agora, politica, daqui=0.0)
+    return _waiting(novo, "absent twice: sending the stored bytes again", agora, politica, daqui=0.0)
 
 
-def conta_ausencia(andamento: Andamento, agora: datetime, natureza: Natureza) -> tuple[Andamento, timedelta]:
+def count_absence(andamento: Andamento, agora: datetime, natureza: Natureza) -> tuple[Andamento, timedelta]:
     """Count a certain absence, if it lies far enough from the one before.
 
     Returns the new standing, and how long until another one can count: zero when absence is sure.
@@ -232,35 +232,35 @@ def conta_ausencia(andamento: Andamento, agora: datetime, natureza: Natureza) ->
     return replace(andamento, ausente_desde=agora, ausencias=vistas), timedelta(0) if sure else natureza.absence_spacing
 
 
-def _com_nota(andamento: Andamento, nota: Nota, xml: Documento | None, agora: datetime, politica: Politica) -> Passo:
+def _with_note(andamento: Andamento, nota: Nota, xml: Documento | None, agora: datetime, politica: Politica) -> Passo:
     antes = andamento.status
     if antes is StatusEmissao.CONCLUIDO:
-        return _assenta(andamento, antes, nota)  # never backwards: an old reading may arrive after a newer one
-    outro = _divergencia(andamento, nota, politica.natureza)
+        return _settled(andamento, antes, nota)  # never backwards: an old reading may arrive after a newer one
+    outro = _difference(andamento, nota, politica.natureza)
     if outro:
-        return em_conflito(andamento, nota, f"the gateway's note under our key differs in {outro}")
+        return in_conflict(andamento, nota, f"the gateway's note under our key differs in {outro}")
     match nota.situacao:
-        case Situacao.AUTORIZADA if nota.numero and (xml or not _conteudo_por_vir(andamento, nota, agora)):
-            return _assenta(andamento, StatusEmissao.CONCLUIDO, nota, "autorizada")
+        case Situacao.AUTORIZADA if nota.numero and (xml or not _content_to_come(andamento, nota, agora)):
+            return _settled(andamento, StatusEmissao.CONCLUIDO, nota, "autorizada")
         case Situacao.AUTORIZADA if nota.numero:
-            return _sem_conteudo(andamento, nota, agora, politica)
+            return _without_content(andamento, nota, agora, politica)
         case Situacao.REJEITADA if nota.ja_existe:  # there is one, so this refusal is no end
             status = antes if antes in ASSENTADOS or antes is StatusEmissao.ERRO else StatusEmissao.DESCONHECIDO
             motivo = "the authority has a note already"
-            return _espera(replace(andamento, status=status, duvida=True), motivo, agora, politica, nota=nota)
+            return _waiting(replace(andamento, status=status, duvida=True), motivo, agora, politica, nota=nota)
         case Situacao.REJEITADA:
-            return _recusada(andamento, Rejected(nota.mensagem or "", nota.codigos), nota)
+            return _refused(andamento, Rejected(nota.mensagem or "", nota.codigos), nota)
         case Situacao.CANCELADA:
-            return em_conflito(andamento, nota, "the note was cancelled outside of Prosa")
+            return in_conflict(andamento, nota, "the note was cancelled outside of Prosa")
         case Situacao.PROCESSANDO | Situacao.AUTORIZADA:  # authorised without a number proves nothing yet
             # What was settled, or is with people, stays so: else a later absence would send it again.
             status = antes if antes in ASSENTADOS or antes is StatusEmissao.ERRO else StatusEmissao.ENVIADO
-            return _espera(replace(andamento, status=status), None, agora, politica, nota=nota)
+            return _waiting(replace(andamento, status=status), None, agora, politica, nota=nota)
         case _:
             assert_never(nota.situacao)
 
 
-def _conteudo_por_vir(andamento: Andamento, nota: Nota, agora: datetime) -> bool:
+def _content_to_come(andamento: Andamento, nota: Nota, agora: datetime) -> bool:
     """Tell whether the note's text, competence and code are still to be seen before it is adopted.
 
     Only until its XML is there: what a layout that nobody here reads does not show today, it never will.
@@ -269,7 +269,7 @@ def _conteudo_por_vir(andamento: Andamento, nota: Nota, agora: datetime) -> bool
     return not mostra_conteudo(nota) and (desde is None or agora - desde < CONTENT_WITHIN)
 
 
-def _sem_conteudo(andamento: Andamento, nota: Nota, agora: datetime, politica: Politica) -> Passo:
+def _without_content(andamento: Andamento, nota: Nota, agora: datetime, politica: Politica) -> Passo:
     """Authorised, and its XML is not there yet: look again soon."""
     desde = andamento.sem_conteudo_desde or agora
     daqui, motivo = max(CONTENT_PAUSE, (agora - desde).total_seconds()), "authorised, its content not shown yet"
@@ -277,16 +277,16 @@ def _sem_conteudo(andamento: Andamento, nota: Nota, agora: datetime, politica: P
     if andamento.status in ASSENTADOS or andamento.status is StatusEmissao.ERRO:
         return Passo(novo, daqui, nota, motivo=motivo)
     novo = replace(novo, status=StatusEmissao.ENVIADO)
-    return _espera(novo, motivo, agora, politica, daqui=daqui, nota=nota)
+    return _waiting(novo, motivo, agora, politica, daqui=daqui, nota=nota)
 
 
-def _recusada(andamento: Andamento, recusa: Rejected, nota: Nota | None = None) -> Passo:
+def _refused(andamento: Andamento, recusa: Rejected, nota: Nota | None = None) -> Passo:
     aviso: Aviso | None = None if andamento.status is StatusEmissao.REJEITADO else "rejeitada"
     novo = replace(andamento, recusa=None)
-    return _assenta(novo, StatusEmissao.REJEITADO, nota, aviso, recusa.mensagem, recusa)
+    return _settled(novo, StatusEmissao.REJEITADO, nota, aviso, recusa.mensagem, recusa)
 
 
-def _assenta(
+def _settled(
     andamento: Andamento,
     status: StatusEmissao,
     nota: Nota | None = None,
@@ -299,33 +299,33 @@ def _assenta(
     return Passo(novo, None, nota, aviso, motivo, recusa)
 
 
-def em_conflito(andamento: Andamento, nota: Nota, motivo: str) -> Passo:
+def in_conflict(andamento: Andamento, nota: Nota, motivo: str) -> Passo:
     """A human decides; the user hears it once."""
     avisar = andamento.status not in COM_PESSOAS
-    return _assenta(andamento, StatusEmissao.CONFLITO, nota, "falhou" if avisar else None, motivo)
+    return _settled(andamento, StatusEmissao.CONFLITO, nota, "falhou" if avisar else None, motivo)
 
 
-def em_erro(andamento: Andamento, motivo: str) -> Passo:
+def in_error(andamento: Andamento, motivo: str) -> Passo:
     """Work of our own fails again and again: people look; what was settled stays so."""
     if andamento.status in ASSENTADOS | COM_PESSOAS:
-        return _assenta(andamento, andamento.status, motivo=motivo)
-    return _assenta(andamento, StatusEmissao.ERRO, None, "falhou", motivo)
+        return _settled(andamento, andamento.status, motivo=motivo)
+    return _settled(andamento, StatusEmissao.ERRO, None, "falhou", motivo)
 
 
-def registro_de_outro_conteudo(andamento: Andamento) -> Passo:
+def recorded_otherwise(andamento: Andamento) -> Passo:
     """Our own records know this key with other bytes: nothing is sent, a human decides."""
     motivo = "the idempotency key was used before with other bytes"
-    return _assenta(andamento, StatusEmissao.CONFLITO, None, "falhou", motivo)
+    return _settled(andamento, StatusEmissao.CONFLITO, None, "falhou", motivo)
 
 
-def dispensada(andamento: Andamento, motivo: str, *, conflito: bool = False) -> Passo:
+def dispensed(andamento: Andamento, motivo: str, *, conflito: bool = False) -> Passo:
     """An earlier attempt settled the matter: this one is never sent. A note made of it is told by its own news."""
     if conflito:
-        return _assenta(andamento, StatusEmissao.CONFLITO, None, "falhou", motivo)
-    return _assenta(andamento, StatusEmissao.DISPENSADO, None, None, motivo)
+        return _settled(andamento, StatusEmissao.CONFLITO, None, "falhou", motivo)
+    return _settled(andamento, StatusEmissao.DISPENSADO, None, None, motivo)
 
 
-def _divergencia(andamento: Andamento, nota: Nota, natureza: Natureza) -> str | None:
+def _difference(andamento: Andamento, nota: Nota, natureza: Natureza) -> str | None:
     """Name the first field in which the gateway's note is not what the user confirmed.
 
     After a backup was restored a number may be given twice: then the note under our key, of equal content, may be of
@@ -338,25 +338,25 @@ def _divergencia(andamento: Andamento, nota: Nota, natureza: Natureza) -> str | 
     return divergencia(andamento.conteudo, andamento.impressao, nota)
 
 
-def _recuo(andamento: Andamento, politica: Politica) -> float:
+def _backoff(andamento: Andamento, politica: Politica) -> float:
     """Seconds before send number ``envios + 1``."""
     return politica.retentativas.espera(andamento.envios, andamento.id_integracao)
 
 
-def _de_novo(andamento: Andamento, daqui: float, motivo: str, agora: datetime, politica: Politica) -> Passo:
+def _again(andamento: Andamento, daqui: float, motivo: str, agora: datetime, politica: Politica) -> Passo:
     """Nothing left the house: the same bytes may go again."""
-    novo = _adiada(replace(andamento, status=StatusEmissao.PENDENTE), politica)
-    return _espera(novo, motivo, agora, politica, daqui=daqui)
+    novo = _put_off(replace(andamento, status=StatusEmissao.PENDENTE), politica)
+    return _waiting(novo, motivo, agora, politica, daqui=daqui)
 
 
-def _adiada(andamento: Andamento, politica: Politica) -> Andamento:
+def _put_off(andamento: Andamento, politica: Politica) -> Andamento:
     """Return the standing of one that is not sent now: where a resend voids the first note, absence is asked anew."""
-    if politica.natureza.resend_is_destructive and andamento.duvida and deve_enviar(andamento):
-        return replace(em_duvida(andamento), ausente_desde=None, ausencias=0)
+    if politica.natureza.resend_is_destructive and andamento.duvida and may_send(andamento):
+        return replace(in_doubt(andamento), ausente_desde=None, ausencias=0)
     return andamento
 
 
-def _espera(
+def _waiting(
     andamento: Andamento,
     motivo: str | None,
     agora: datetime,
@@ -372,12 +372,12 @@ def _espera(
     degrau = politica.degrau(andamento.consultas + andamento.rodadas)
     if andamento.status in ASSENTADOS:  # a hint made us look: once up the ladder, and then wait for another
         if andamento.consultas >= len(politica.escada):
-            return _assenta(andamento, andamento.status, nota, motivo=motivo)
+            return _settled(andamento, andamento.status, nota, motivo=motivo)
         return Passo(andamento, degrau, nota, motivo=motivo)
     if andamento.status is StatusEmissao.ERRO:
         fim = idade > GIVE_UP_ASKING_AFTER
         return Passo(andamento, None if fim else daqui or degrau, nota, motivo=motivo)
-    if _parada_ha_muito(andamento, agora):  # its person is asked once; for a cause of ours it waits whatever they say
+    if _has_waited_long(andamento, agora):  # its person is asked once; for a cause of ours it waits whatever they say
         pausa = max(daqui or 0.0, ASKED_PAUSE) if andamento.held_back else None
         pergunta: Aviso | None = None if andamento.asked else "ainda_quer"
         novo = replace(andamento, avisado=True)

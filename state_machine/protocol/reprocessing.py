@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from state_machine.protocol.channel import Canal
 from state_machine.protocol.emission import Absent, Found, Situacao, StatusEmissao
-from state_machine.protocol.reconciliation import apos_consulta
+from state_machine.protocol.reconciliation import after_query
 from state_machine.protocol.standing import Passo
 from state_machine.protocol.taken import is_anothers
 
@@ -54,7 +54,7 @@ class Anterior:
     canal: Canal = field(default_factory=Canal)
 
 
-def parecer_sem_perguntar(anterior: Anterior) -> Parecer | None:
+def judge_unasked(anterior: Anterior) -> Parecer | None:
     """Decide by what our own records say of it; ``None``: they say refused, so ask the gateway."""
     match anterior.andamento.status:
         case StatusEmissao.REJEITADO | StatusEmissao.DISPENSADO:
@@ -69,9 +69,9 @@ def parecer_sem_perguntar(anterior: Anterior) -> Parecer | None:
             return Parecer.ESPERA
 
 
-def parecer(anterior: Anterior, finding: Finding, agora: datetime, politica: Politica) -> Parecer:
+def judge(anterior: Anterior, finding: Finding, agora: datetime, politica: Politica) -> Parecer:
     """Decide by the gateway's word of this moment."""
-    depois = apos_consulta(anterior.andamento, finding, agora, politica).andamento.status
+    depois = after_query(anterior.andamento, finding, agora, politica).andamento.status
     if depois in {StatusEmissao.CONCLUIDO, StatusEmissao.CONFLITO}:
         return Parecer.RELE
     match finding:
@@ -87,7 +87,7 @@ def parecer(anterior: Anterior, finding: Finding, agora: datetime, politica: Pol
             return Parecer.ESPERA
 
 
-def pergunta_se_quer_as_duas(andamento: Andamento, anterior: Anterior) -> Passo:
+def ask_about_both(andamento: Andamento, anterior: Anterior) -> Passo:
     """Hold a mended invoice back: the refused one became a note after all, or nobody knows; its person decides."""
     motivo = f"{anterior.andamento.id_integracao} is {anterior.andamento.status}"
     novo = replace(andamento, status=StatusEmissao.PENDENTE, avisado=True, consultas=0, ausente_desde=None)

@@ -49,7 +49,7 @@ from state_machine.protocol.emission import (
     StatusEmissao,
     Unknown,
 )
-from state_machine.protocol.reconciliation import apos_consulta
+from state_machine.protocol.reconciliation import after_query
 from state_machine.protocol.retry import Politica
 from state_machine.protocol.standing import Andamento
 from tests import made_certificates
@@ -226,7 +226,7 @@ def test_absence_is_sure_after_three_looks_over_forty_seconds() -> None:
     conteudo = DocumentoServico(COMPANY, "11144477735", "010101", Decimal("1500.00"), date(2026, 11, 20), "Consultoria")
     asked = Andamento("zap-7-1", conteudo, conteudo.impressao, StatusEmissao.DESCONHECIDO, now, duvida=True, envios=1)
     for seconds, status in ((2, "desconhecido"), (10, "desconhecido"), (22, "desconhecido"), (42, "pendente")):
-        asked = apos_consulta(asked, Absent(), now + timedelta(seconds=seconds), politica).andamento
+        asked = after_query(asked, Absent(), now + timedelta(seconds=seconds), politica).andamento
         assert asked.status == status
     assert NATUREZA.reference is not None
     assert NATUREZA.reference("zap-7-1") == short_reference("zap-7-1")

@@ -16,7 +16,7 @@ import pytest
 from gateway.plugnotas.adapter import PlugNotas
 from state_machine.documents.service import DocumentoServico
 from state_machine.protocol.emission import StatusEmissao
-from state_machine.protocol.reconciliation import apos_envio, deve_enviar
+from state_machine.protocol.reconciliation import after_send, may_send
 from state_machine.protocol.retry import Politica
 from state_machine.protocol.standing import Andamento
 
@@ -70,7 +70,7 @@ def _after(outcome: Outcome, *, undecided: bool) -> tuple[Andamento, float | Non
         "11222333000181", "12345678000195", "17.01", Decimal(1500), date(2026, 11, 23), "Consultoria"
     )
     before = Andamento("zap-0001-1", conteudo, conteudo.impressao, S.PENDENTE, NOW, duvida=undecided)
-    passo = apos_envio(before, outcome, NOW, replace(Politica(), escada=(2, 10)))
+    passo = after_send(before, outcome, NOW, replace(Politica(), escada=(2, 10)))
     return passo.andamento, passo.daqui
 
 
@@ -86,7 +86,7 @@ async def test_row(server: Scripted, free: Any, intent: InvoiceIntent, row: Row)
         assert andamento.status is expected
         assert (wait is None) == (expected is S.REJEITADO)
         assert (wait or 0.0) >= row.wait
-        assert deve_enviar(andamento) == (expected is S.PENDENTE)  # never again what may have been accepted
+        assert may_send(andamento) == (expected is S.PENDENTE)  # never again what may have been accepted
 
 
 async def test_timeout(faulty: Any, free: Any, intent: InvoiceIntent) -> None:

@@ -14,11 +14,11 @@ from state_machine.cancellation.reconciliation import (
     InProcess,
     Refused,
     Stands,
-    apos_consulta,
-    apos_envio,
-    deve_enviar,
-    em_erro,
+    after_query,
+    after_send,
+    in_error,
     interrompido,
+    may_send,
 )
 from state_machine.protocol.emission import (
     Accepted,
@@ -68,9 +68,9 @@ def test_it_ends_only_by_the_authoritys_word_and_is_never_repeated_blind(ticks):
         if andamento.envio is Envio.ENCERRADO:
             break
         agora += timedelta(seconds=seconds)
-        if deve_enviar(andamento):
+        if may_send(andamento):
             assert certain
-            passo = apos_envio(andamento, outcome, agora, POLITICA)
+            passo = after_send(andamento, outcome, agora, POLITICA)
             certain = isinstance(outcome, NotSent | Postponed | Misconfigured)
             stood_at = None
             sent += 1
@@ -79,7 +79,7 @@ def test_it_ends_only_by_the_authoritys_word_and_is_never_repeated_blind(ticks):
                 assert passo.daqui >= outcome.retry_after
             assert (passo.andamento.envio is Envio.ENCERRADO) == isinstance(outcome, AlreadyCancelled)
         else:
-            passo = apos_consulta(andamento, finding, agora, POLITICA)
+            passo = after_query(andamento, finding, agora, POLITICA)
             if isinstance(finding, Stands | Refused):
                 stood_at = stood_at or agora
                 certain = agora - stood_at >= ABSENT_TWICE_AFTER
@@ -103,12 +103,12 @@ def test_it_ends_only_by_the_authoritys_word_and_is_never_repeated_blind(ticks):
 def test_after_a_day_people_take_over_and_nothing_is_sent(outcome, finding):
     """Then it is asked about only, and still ends when the authority speaks."""
     late = AGORA + HUMAN_AFTER + timedelta(seconds=1)
-    passo = apos_envio(NEW, outcome, late, POLITICA)
-    assert not deve_enviar(passo.andamento)
+    passo = after_send(NEW, outcome, late, POLITICA)
+    assert not may_send(passo.andamento)
     if passo.andamento.envio is Envio.COM_GENTE:
         assert passo.aviso == "falhou"
-        again = apos_consulta(passo.andamento, finding, late, POLITICA)
-        assert not deve_enviar(again.andamento)
+        again = after_query(passo.andamento, finding, late, POLITICA)
+        assert not may_send(again.andamento)
         assert (again.andamento.envio is Envio.ENCERRADO) == (
             isinstance(finding, Cancelled | Refused)
             or (isinstance(finding, Stands) and again.andamento.recusa is not None)
@@ -117,29 +117,29 @@ def test_after_a_day_people_take_over_and_nothing_is_sent(outcome, finding):
 
 def test_a_refused_request_reverts_only_when_the_note_is_seen_to_stand():
     """The refusal is kept, the note is asked about at once; cancelled meanwhile counts as cancelled."""
-    passo = apos_envio(NEW, Rejected("fora do prazo"), AGORA, POLITICA)
+    passo = after_send(NEW, Rejected("fora do prazo"), AGORA, POLITICA)
     assert (passo.andamento.envio, passo.daqui, passo.aviso) == (Envio.RECUSADO, 0.0, None)
-    assert apos_consulta(passo.andamento, Stands(), AGORA, POLITICA).aviso == "negada"
-    assert apos_consulta(passo.andamento, Cancelled(CANCELADA), AGORA, POLITICA).aviso == "cancelada"
+    assert after_query(passo.andamento, Stands(), AGORA, POLITICA).aviso == "negada"
+    assert after_query(passo.andamento, Cancelled(CANCELADA), AGORA, POLITICA).aviso == "cancelada"
 
 
 def test_a_lost_answer_is_sent_again_after_the_note_stood_twice():
     """Not after once, and not sooner than half a minute."""
-    a = apos_envio(NEW, Unknown("reset"), AGORA, POLITICA).andamento
-    once = apos_consulta(a, Stands(), AGORA, POLITICA)
+    a = after_send(NEW, Unknown("reset"), AGORA, POLITICA).andamento
+    once = after_query(a, Stands(), AGORA, POLITICA)
     assert (once.andamento.envio, once.daqui) == (Envio.DESCONHECIDO, 30.0)
-    soon = apos_consulta(once.andamento, Stands(), AGORA + timedelta(seconds=29), POLITICA)
+    soon = after_query(once.andamento, Stands(), AGORA + timedelta(seconds=29), POLITICA)
     assert soon.andamento.envio is Envio.DESCONHECIDO
-    then = apos_consulta(soon.andamento, Stands(), AGORA + timedelta(seconds=30), POLITICA)
+    then = after_query(soon.andamento, Stands(), AGORA + timedelta(seconds=30), POLITICA)
     assert (then.andamento.envio, then.daqui) == (Envio.A_ENVIAR, 0.0)
 
 
 def _sent_again(before: AndamentoCancelamento) -> AndamentoCancelamento:
     """Return the second call, refused after the first one was lost and the note stood twice."""
-    once = apos_consulta(before, Stands(), AGORA, POLITICA).andamento
-    again = apos_consulta(once, Stands(), AGORA + ABSENT_TWICE_AFTER, POLITICA).andamento
-    assert deve_enviar(again)
-    passo = apos_envio(again, Rejected("E0822"), AGORA + ABSENT_TWICE_AFTER, POLITICA)
+    once = after_query(before, Stands(), AGORA, POLITICA).andamento
+    again = after_query(once, Stands(), AGORA + ABSENT_TWICE_AFTER, POLITICA).andamento
+    assert may_send(again)
+    passo = after_send(again, Rejected("E0822"), AGORA + ABSENT_TWICE_AFTER, POLITICA)
     assert (passo.andamento.envio, passo.daqui) == (Envio.RECUSADO, 0.0)
     return passo.andamento
 
@@ -147,7 +147,7 @@ def _sent_again(before: AndamentoCancelamento) -> AndamentoCancelamento:
 @pytest.mark.parametrize(
     "lost",
     [
-        apos_envio(NEW, Unknown("read timeout"), AGORA, POLITICA).andamento,
+        after_send(NEW, Unknown("read timeout"), AGORA, POLITICA).andamento,
         interrompido(AndamentoCancelamento(Envio.ENVIANDO, AGORA)),
     ],
 )
@@ -156,13 +156,13 @@ def test_a_refusal_after_a_lost_call_ends_it_only_at_a_second_look(lost, look):
     """The lost call may still be carried out: one look right after the refusal proves nothing, and nothing is sent."""
     refused = _sent_again(lost)
     first = AGORA + ABSENT_TWICE_AFTER + timedelta(milliseconds=200)
-    once = apos_consulta(refused, look, first, POLITICA)
+    once = after_query(refused, look, first, POLITICA)
     assert (once.andamento.envio, once.daqui, once.aviso) == (Envio.RECUSADO, 30.0, None)
-    soon = apos_consulta(once.andamento, look, first + timedelta(seconds=29), POLITICA)
+    soon = after_query(once.andamento, look, first + timedelta(seconds=29), POLITICA)
     assert (soon.andamento.envio, soon.daqui, soon.aviso) == (Envio.RECUSADO, 1.0, None)
-    then = apos_consulta(soon.andamento, look, first + ABSENT_TWICE_AFTER, POLITICA)
+    then = after_query(soon.andamento, look, first + ABSENT_TWICE_AFTER, POLITICA)
     assert (then.andamento.envio, then.aviso, then.motivo) == (Envio.ENCERRADO, "negada", "E0822")
-    assert apos_consulta(soon.andamento, Cancelled(CANCELADA), first, POLITICA).aviso == "cancelada"
+    assert after_query(soon.andamento, Cancelled(CANCELADA), first, POLITICA).aviso == "cancelada"
 
 
 def test_found_in_a_dead_workers_hand_it_is_unknown():
@@ -174,17 +174,17 @@ def test_found_in_a_dead_workers_hand_it_is_unknown():
 
 def test_the_user_is_told_once_that_it_takes_long():
     """At the time that the policy names, and the next look is in time for it."""
-    first = apos_envio(NEW, Accepted(None, "p"), AGORA, POLITICA)
+    first = after_send(NEW, Accepted(None, "p"), AGORA, POLITICA)
     late = AGORA + POLITICA.avisar_apos
-    told = apos_consulta(first.andamento, InProcess(), late, POLITICA)
+    told = after_query(first.andamento, InProcess(), late, POLITICA)
     assert told.aviso == "demorou"
-    assert apos_consulta(told.andamento, InProcess(), late, POLITICA).aviso is None
+    assert after_query(told.andamento, InProcess(), late, POLITICA).aviso is None
 
 
 @pytest.mark.parametrize("envio", sorted(Envio))
 def test_work_that_raises_again_and_again_is_for_people(envio):
     """Who waits hears it once, nothing is sent any more, and what has ended stays so."""
-    passo = em_erro(AndamentoCancelamento(envio, AGORA), "our own work")
+    passo = in_error(AndamentoCancelamento(envio, AGORA), "our own work")
     over = envio in {Envio.ENCERRADO, Envio.COM_GENTE}
     assert (passo.status, passo.aviso) == ((envio, None) if over else (Envio.COM_GENTE, "falhou"))
     assert (passo.daqui, passo.motivo) == (None, "our own work")

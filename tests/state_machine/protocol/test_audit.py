@@ -11,7 +11,7 @@ import pytest
 
 from state_machine.cancellation.machine import StatusNota
 from state_machine.documents.service import DocumentoServico
-from state_machine.protocol.audit import Diferenca, DifferenceKind, Nossa, Periodo, compara
+from state_machine.protocol.audit import Diferenca, DifferenceKind, Nossa, Periodo, compare
 from state_machine.protocol.emission import Nota, Situacao, StatusEmissao
 
 AGORA = datetime(2026, 11, 22, 15, tzinfo=UTC)
@@ -45,7 +45,7 @@ SEM_NOTA: dict[str, Any] = {"nota": None, "numero": None, "id_externo": None, "c
 
 
 def _only(nossa: Nossa | None, *listadas: Nota) -> Diferenca:
-    found = compara([nossa] if nossa else [], listadas, PERIODO).diferencas
+    found = compare([nossa] if nossa else [], listadas, PERIODO).diferencas
     assert len(found) == 1, found
     return found[0]
 
@@ -59,7 +59,7 @@ def test_a_period_is_counted_in_days_of_sao_paulo() -> None:
 def test_equal_books_have_no_difference() -> None:
     """The same note on both sides, with a number that one of them pads, and silence about its content."""
     for nota in (LA, replace(LA, numero="0042"), replace(LA, valor=None, tomador=None, prestador=None)):
-        conferencia = compara([AQUI], [nota], PERIODO)
+        conferencia = compare([AQUI], [nota], PERIODO)
         assert (conferencia.diferencas, conferencia.reler, conferencia.listadas) == ((), frozenset(), 1)
 
 
@@ -83,7 +83,7 @@ def test_a_note_that_only_we_hold() -> None:
 )
 def test_what_need_not_be_listed_is_no_difference(change: dict[str, Any]) -> None:
     """Only a note that certainly falls within the days, and had time to appear, can be missed."""
-    assert compara([replace(AQUI, **change)], [], PERIODO).diferencas == ()
+    assert compare([replace(AQUI, **change)], [], PERIODO).diferencas == ()
 
 
 @pytest.mark.parametrize("key", ["erp-901", ""])
@@ -99,7 +99,7 @@ def test_a_note_that_only_they_know(key: str, situacao: Situacao) -> None:
 @pytest.mark.parametrize("situacao", [Situacao.REJEITADA, Situacao.PROCESSANDO])
 def test_another_programs_note_that_does_not_exist_is_none(situacao: Situacao) -> None:
     """A refused one never will, one in process may by the next audit."""
-    assert compara([], [replace(LA, id_integracao="erp-901", situacao=situacao)], PERIODO).diferencas == ()
+    assert compare([], [replace(LA, id_integracao="erp-901", situacao=situacao)], PERIODO).diferencas == ()
 
 
 @pytest.mark.parametrize("status", [StatusEmissao.ERRO, StatusEmissao.REJEITADO, StatusEmissao.CONFLITO])
@@ -108,7 +108,7 @@ def test_ours_that_was_never_recorded_as_issued(status: StatusEmissao) -> None:
     nossa = replace(AQUI, status=status, **SEM_NOTA)
     diferenca = _only(nossa, LA)
     assert (diferenca.tipo, diferenca.motivo) == (DifferenceKind.SO_DELES, f"autorizada lá, {status} aqui")
-    assert compara([nossa], [LA], PERIODO).reler == ({7} if status is not StatusEmissao.CONFLITO else set())
+    assert compare([nossa], [LA], PERIODO).reler == ({7} if status is not StatusEmissao.CONFLITO else set())
 
 
 @pytest.mark.parametrize(
@@ -141,17 +141,17 @@ def test_two_notes_under_one_reference() -> None:
     """The worst: a duplicate. The same note on two pages is one, and a refused attempt beside it is no note."""
     segunda = replace(LA, id_externo="b2", numero="43")
     assert _only(AQUI, LA, segunda).motivo == "2 notas sob a mesma referência"
-    assert compara([AQUI], [LA, LA], PERIODO).diferencas == ()
+    assert compare([AQUI], [LA, LA], PERIODO).diferencas == ()
     recusada = replace(LA, id_externo="b2", numero=None, situacao=Situacao.REJEITADA)
-    assert compara([AQUI], [recusada, LA], PERIODO).diferencas == ()
+    assert compare([AQUI], [recusada, LA], PERIODO).diferencas == ()
 
 
 def test_cancelled_here_and_standing_there() -> None:
     """A difference as soon as their list had time to follow."""
     nossa = replace(AQUI, nota=StatusNota.CANCELADO)
     assert _only(nossa, LA).motivo == "autorizada lá, cancelada aqui"
-    assert compara([replace(nossa, conhecida_em=AGORA)], [LA], PERIODO).diferencas == ()
-    assert compara([nossa], [replace(LA, situacao=Situacao.CANCELADA)], PERIODO).diferencas == ()
+    assert compare([replace(nossa, conhecida_em=AGORA)], [LA], PERIODO).diferencas == ()
+    assert compare([nossa], [replace(LA, situacao=Situacao.CANCELADA)], PERIODO).diferencas == ()
 
 
 @pytest.mark.parametrize("situacao", Situacao)
@@ -161,32 +161,32 @@ def test_cancelled_here_and_standing_there() -> None:
 def test_what_is_under_way_is_no_difference(status: StatusEmissao, situacao: Situacao) -> None:
     """Reconciliation asks anyway: at once where they say more than we know, and never for what may be sent."""
     nossa = replace(AQUI, status=status, **SEM_NOTA)
-    conferencia = compara([nossa], [replace(LA, situacao=situacao)], PERIODO)
+    conferencia = compare([nossa], [replace(LA, situacao=situacao)], PERIODO)
     assert (conferencia.diferencas, conferencia.em_curso) == ((), 1)
     moved = situacao is not Situacao.PROCESSANDO and status is not StatusEmissao.PENDENTE
     assert conferencia.reler == ({7} if moved else set())
-    assert compara([nossa], [], PERIODO).diferencas == ()
+    assert compare([nossa], [], PERIODO).diferencas == ()
 
 
 def test_a_cancellation_under_way_is_no_difference() -> None:
     """Either word of theirs is believable meanwhile; that it is cancelled is worth a question now."""
     nossa = replace(AQUI, nota=StatusNota.CANCELAMENTO_PENDENTE)
-    assert compara([nossa], [LA], PERIODO).reler == set()
-    cancelada = compara([nossa], [replace(LA, situacao=Situacao.CANCELADA)], PERIODO)
+    assert compare([nossa], [LA], PERIODO).reler == set()
+    cancelada = compare([nossa], [replace(LA, situacao=Situacao.CANCELADA)], PERIODO)
     assert (cancelada.diferencas, cancelada.reler) == ((), frozenset({7}))
 
 
 def test_cancelled_outside_is_asked_about() -> None:
     """An ordinary reading then tells the user; what is settled for good on both sides is left alone."""
-    assert compara([AQUI], [replace(LA, situacao=Situacao.CANCELADA)], PERIODO).reler == {7}
-    assert compara([AQUI], [replace(LA, situacao=Situacao.REJEITADA)], PERIODO).reler == set()
+    assert compare([AQUI], [replace(LA, situacao=Situacao.CANCELADA)], PERIODO).reler == {7}
+    assert compare([AQUI], [replace(LA, situacao=Situacao.REJEITADA)], PERIODO).reler == set()
 
 
 def test_refused_there_while_we_gave_up() -> None:
     """Their word is news; equal refusals are none, whatever the content."""
     assert _only(replace(AQUI, status=StatusEmissao.ERRO, **SEM_NOTA), replace(LA, situacao=Situacao.REJEITADA)).motivo
     recusada = replace(AQUI, status=StatusEmissao.REJEITADO, **SEM_NOTA)
-    found = compara([recusada], [replace(LA, situacao=Situacao.REJEITADA, valor=Decimal(1))], PERIODO)
+    found = compare([recusada], [replace(LA, situacao=Situacao.REJEITADA, valor=Decimal(1))], PERIODO)
     assert (found.diferencas, found.reler) == ((), frozenset())
 
 
@@ -213,7 +213,7 @@ def test_two_notes_of_one_confirmation_differ_even_if_each_is_right() -> None:
     """Both attempts of a revision are authorised: nothing else is wrong with either; a cancelled one does not count."""
     outra = replace(AQUI, emissao_id=8, id_integracao="211126-07f40961-r1-2", numero="43", id_externo="a2")
     la = replace(LA, id_integracao=outra.id_integracao, numero="43", id_externo="a2")
-    [diferenca] = compara([AQUI, outra], [LA, la], PERIODO).diferencas
+    [diferenca] = compare([AQUI, outra], [LA, la], PERIODO).diferencas
     assert (diferenca.tipo, diferenca.motivo) == (DifferenceKind.DIVERGEM, "2 notas para a mesma confirmação: 42 e 43")
     cancelada, la = replace(outra, nota=StatusNota.CANCELADO), replace(la, situacao=Situacao.CANCELADA)
-    assert compara([AQUI, cancelada], [LA, la], PERIODO).diferencas == ()
+    assert compare([AQUI, cancelada], [LA, la], PERIODO).diferencas == ()

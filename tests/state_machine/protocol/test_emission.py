@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from state_machine.protocol.emission import Finding, Outcome, StatusEmissao, Unknown
-from state_machine.protocol.reconciliation import ASSENTADOS, deve_enviar
+from state_machine.protocol.reconciliation import ASSENTADOS, may_send
 from tests.state_machine.made_emissions import andamento
 
 
@@ -42,4 +42,4 @@ def test_the_answers_are_values(union):
 @pytest.mark.parametrize("status", StatusEmissao)
 def test_only_what_was_never_sent_may_be_sent(status):
     """``enviando`` may have left with a worker that died: it is asked about, as all the others are."""
-    assert deve_enviar(andamento(status)) is (status is StatusEmissao.PENDENTE)
+    assert may_send(andamento(status)) is (status is StatusEmissao.PENDENTE)

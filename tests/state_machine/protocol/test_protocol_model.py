@@ -19,7 +19,7 @@ from state_machine.protocol.emission import (
     Situacao,
     Unknown,
 )
-from state_machine.protocol.reconciliation import apos_consulta, apos_envio, deve_enviar
+from state_machine.protocol.reconciliation import after_query, after_send, may_send
 from tests.state_machine.made_emissions import POLITICA, S, andamento, depois, nota
 from tests.state_machine.made_sessions import MORE
 
@@ -82,15 +82,15 @@ def emite(gateway, ao_enviar, ao_perguntar, quedas=()):
     atual, avisos = andamento(S.PENDENTE), []
     for _ in range(400):
         agora = depois(gateway.now)
-        if deve_enviar(atual):
+        if may_send(atual):
             outcome = gateway.submit(ao_enviar.pop(0) if ao_enviar else None)
             if quedas and quedas.pop(0):  # stored as "enviando", found again after the lease as "desconhecido"
                 atual = replace(atual, status=S.DESCONHECIDO)
                 gateway.advance(90.0)
                 continue
-            passo = apos_envio(atual, outcome, agora, POLITICA)
+            passo = after_send(atual, outcome, agora, POLITICA)
         else:
-            passo = apos_consulta(atual, gateway.find(ao_perguntar.pop(0) if ao_perguntar else None), agora, POLITICA)
+            passo = after_query(atual, gateway.find(ao_perguntar.pop(0) if ao_perguntar else None), agora, POLITICA)
         atual = passo.andamento
         avisos += [passo.aviso] if passo.aviso else []
         if passo.daqui is None:

@@ -29,12 +29,12 @@ from state_machine.protocol.reconciliation import (
     ASSENTADOS,
     CONTENT_WITHIN,
     GIVE_UP_ASKING_AFTER,
-    apos_consulta,
-    apos_envio,
-    deve_enviar,
-    deve_perguntar,
-    em_erro,
-    sem_chamada,
+    after_query,
+    after_send,
+    in_error,
+    may_send,
+    must_ask,
+    without_call,
 )
 from state_machine.protocol.retry import Politica
 from tests.state_machine.made_emissions import DIA, ID, POLITICA, RECUSA, S, andamento, depois, nota
@@ -60,11 +60,11 @@ from tests.state_machine.made_sessions import AGORA, OUTRO_CNPJ
 )
 def test_what_follows_from_an_answer_to_sending(outcome, status, daqui, aviso):
     """The whole table of outcomes of a first attempt."""
-    passo = apos_envio(andamento(S.PENDENTE), outcome, depois(), POLITICA)
+    passo = after_send(andamento(S.PENDENTE), outcome, depois(), POLITICA)
     assert (passo.andamento.status, passo.daqui, passo.aviso) == (status, daqui, aviso)
     assert passo.andamento.envios == 1
     assert (passo.suspender is not None) == isinstance(outcome, Misconfigured)
-    assert deve_enviar(passo.andamento) == (status is S.PENDENTE)
+    assert may_send(passo.andamento) == (status is S.PENDENTE)
 
 
 ABERTOS = (S.ENVIADO, S.DESCONHECIDO)
@@ -102,7 +102,7 @@ PERGUNTADOS = (*ABERTOS, S.ERRO, *sorted(ASSENTADOS))
 @pytest.mark.parametrize("antes", PERGUNTADOS)
 def test_what_follows_from_a_note_that_was_found(antes, achado):
     """The whole table of notes; what is not in it leaves status and user as they were."""
-    passo = apos_consulta(andamento(antes), Found(NOTAS[achado]), depois(), POLITICA)
+    passo = after_query(andamento(antes), Found(NOTAS[achado]), depois(), POLITICA)
     status, aviso = ACHADOS[achado].get(antes, (antes, None))
     assert (passo.andamento.status, passo.aviso) == (status, aviso)
     assert passo.nota == NOTAS[achado]
@@ -113,45 +113,45 @@ def test_what_follows_from_a_note_that_was_found(antes, achado):
 @pytest.mark.parametrize("antes", PERGUNTADOS)
 def test_what_follows_when_the_gateway_says_it_has_none(antes):
     """Once proves nothing; twice, half a minute apart, lets the bytes go again; settled or with people: never."""
-    uma = apos_consulta(andamento(antes), Absent(), depois(10), POLITICA)
+    uma = after_query(andamento(antes), Absent(), depois(10), POLITICA)
     if antes not in ABERTOS:
         assert uma.andamento.status is antes
         return
     assert (uma.andamento.status, uma.daqui) == (S.DESCONHECIDO, ABSENT_TWICE_AFTER.total_seconds())
-    cedo = apos_consulta(uma.andamento, Absent(), depois(30), POLITICA)
+    cedo = after_query(uma.andamento, Absent(), depois(30), POLITICA)
     assert (cedo.andamento.status, cedo.daqui) == (S.DESCONHECIDO, 10.0)
-    duas = apos_consulta(cedo.andamento, Absent(), depois(40), POLITICA)
+    duas = after_query(cedo.andamento, Absent(), depois(40), POLITICA)
     assert (duas.andamento.status, duas.daqui) == (S.PENDENTE, 0.0)
 
 
 @pytest.mark.parametrize("antes", PERGUNTADOS)
 def test_what_follows_when_the_gateway_can_not_tell(antes):
     """No answer changes nothing, and the next question comes on the ladder."""
-    passo = apos_consulta(andamento(antes), CannotTell("HTTP 502"), depois(), POLITICA)
+    passo = after_query(andamento(antes), CannotTell("HTTP 502"), depois(), POLITICA)
     assert (passo.andamento.status, passo.daqui, passo.aviso) == (antes, 10.0, None)
 
 
 def test_absence_seen_before_a_sighting_or_another_sending_does_not_count():
     """Two absences are of one sending, with nothing found between them; a clock that went back starts anew."""
-    uma = apos_consulta(andamento(), Absent(), depois(10), POLITICA).andamento
-    vista = apos_consulta(uma, Found(nota(Situacao.PROCESSANDO)), depois(20), POLITICA).andamento
+    uma = after_query(andamento(), Absent(), depois(10), POLITICA).andamento
+    vista = after_query(uma, Found(nota(Situacao.PROCESSANDO)), depois(20), POLITICA).andamento
     assert vista.ausente_desde is None
-    assert apos_consulta(vista, Absent(), depois(60), POLITICA).andamento.status is S.DESCONHECIDO
-    enviada = apos_envio(replace(uma, status=S.PENDENTE), Unknown("reset"), depois(50), POLITICA).andamento
+    assert after_query(vista, Absent(), depois(60), POLITICA).andamento.status is S.DESCONHECIDO
+    enviada = after_send(replace(uma, status=S.PENDENTE), Unknown("reset"), depois(50), POLITICA).andamento
     assert enviada.ausente_desde is None
-    atras = apos_consulta(uma, Absent(), depois(-3600), POLITICA)
+    atras = after_query(uma, Absent(), depois(-3600), POLITICA)
     assert (atras.andamento.ausente_desde, atras.daqui) == (depois(-3600), 30.0)
 
 
 def test_the_ladder_is_climbed_rung_by_rung_and_its_last_rung_repeats():
     """2 s after sending, then 10 s, 30 s … and every hour."""
     agora, esperas = depois(0), []
-    atual = apos_envio(andamento(S.PENDENTE, avisado=True), Unknown("timeout"), agora, POLITICA)
+    atual = after_send(andamento(S.PENDENTE, avisado=True), Unknown("timeout"), agora, POLITICA)
     for _ in range(9):
         assert atual.daqui is not None
         esperas.append(atual.daqui)
         agora += timedelta(seconds=atual.daqui)
-        atual = apos_consulta(atual.andamento, CannotTell("HTTP 502"), agora, POLITICA)
+        atual = after_query(atual.andamento, CannotTell("HTTP 502"), agora, POLITICA)
     assert esperas == [2, 10, 30, 120, 300, 900, 3600, 3600, 3600]
 
 
@@ -159,7 +159,7 @@ def test_sending_again_doubles_its_pause_up_to_the_cap_for_ever():
     """1, 2, 4 … 30 s; two thousand refused connections later it is still 30 s."""
     atual, esperas = andamento(S.PENDENTE, avisado=True), []
     for _ in range(2000):
-        passo = apos_envio(atual, NotSent("ConnectError"), depois(), POLITICA)
+        passo = after_send(atual, NotSent("ConnectError"), depois(), POLITICA)
         esperas.append(passo.daqui)
         atual = passo.andamento
     assert esperas[:7] == [1, 2, 4, 8, 16, 30, 30]
@@ -169,38 +169,38 @@ def test_sending_again_doubles_its_pause_up_to_the_cap_for_ever():
 def test_the_user_is_told_once_that_it_takes_long_and_in_time():
     """We wake up for it between two rungs; later questions say nothing."""
     politica = Politica(avisar_apos=timedelta(seconds=25))
-    passo = apos_consulta(andamento(consultas=1), CannotTell("HTTP 502"), depois(12), politica)
+    passo = after_query(andamento(consultas=1), CannotTell("HTTP 502"), depois(12), politica)
     assert (passo.daqui, passo.aviso) == (13.0, None)
-    passo = apos_consulta(passo.andamento, CannotTell("HTTP 502"), depois(25), politica)
+    passo = after_query(passo.andamento, CannotTell("HTTP 502"), depois(25), politica)
     assert (passo.aviso, passo.andamento.avisado) == ("demorou", True)
-    assert apos_consulta(passo.andamento, CannotTell("HTTP 502"), depois(60), politica).aviso is None
+    assert after_query(passo.andamento, CannotTell("HTTP 502"), depois(60), politica).aviso is None
 
 
 def test_what_nobody_accepted_is_asked_about_after_twenty_hours_and_never_dies():
     """It is tried each hour until its cause ends; a yes counts for a day, then its person is asked again."""
     agora = AGORA + timedelta(hours=20, seconds=1)
     for outcome in (NotSent("ConnectError"), Postponed(None, "HTTP 503"), Misconfigured("HTTP 403")):
-        passo = apos_envio(andamento(S.PENDENTE, envios=3, avisado=True), outcome, agora, POLITICA)
+        passo = after_send(andamento(S.PENDENTE, envios=3, avisado=True), outcome, agora, POLITICA)
         assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.PENDENTE, "ainda_quer", ASKED_PAUSE)
         assert passo.retida == "pessoa"
-        assert deve_perguntar(andamento(S.PENDENTE, envios=3), agora)
+        assert must_ask(andamento(S.PENDENTE, envios=3), agora)
         perguntada = replace(passo.andamento, retida=passo.retida)
-        assert not deve_perguntar(perguntada, agora + 3 * DIA)
-        outra_vez = apos_envio(perguntada, outcome, agora + 3 * DIA, POLITICA)
+        assert not must_ask(perguntada, agora + 3 * DIA)
+        outra_vez = after_send(perguntada, outcome, agora + 3 * DIA, POLITICA)
         assert (outra_vez.aviso, outra_vez.daqui, outra_vez.retida) == (None, ASKED_PAUSE, "pessoa")
-    esperou = sem_chamada(andamento(S.PENDENTE, avisado=True), 60.0, "circuito", agora, POLITICA)
+    esperou = without_call(andamento(S.PENDENTE, avisado=True), 60.0, "circuito", agora, POLITICA)
     assert (esperou.aviso, esperou.daqui, esperou.retida) == ("ainda_quer", ASKED_PAUSE, "pessoa")
     querido = andamento(S.PENDENTE, avisado=True, desejado_em=agora)
-    assert not deve_perguntar(querido, agora + timedelta(hours=19))
-    assert apos_envio(querido, NotSent("x"), agora + timedelta(hours=19), POLITICA).daqui is not None
-    assert deve_perguntar(querido, agora + timedelta(hours=21))
-    aceito = apos_envio(querido, Accepted("ext", "p"), agora + timedelta(seconds=1), POLITICA)
+    assert not must_ask(querido, agora + timedelta(hours=19))
+    assert after_send(querido, NotSent("x"), agora + timedelta(hours=19), POLITICA).daqui is not None
+    assert must_ask(querido, agora + timedelta(hours=21))
+    aceito = after_send(querido, Accepted("ext", "p"), agora + timedelta(seconds=1), POLITICA)
     assert (aceito.andamento.status, aceito.aviso) == (S.ENVIADO, None)
 
 
 def test_what_prosa_never_tried_waits_for_its_person_word():
     """Nobody refused it and nothing of ours held it: Prosa itself was away, and nothing goes out as a surprise."""
-    passo = sem_chamada(andamento(S.PENDENTE), 0.0, "pessoa", AGORA + DIA, POLITICA)
+    passo = without_call(andamento(S.PENDENTE), 0.0, "pessoa", AGORA + DIA, POLITICA)
     assert (passo.aviso, passo.daqui, passo.retida) == ("ainda_quer", None, "pessoa")
 
 
@@ -210,11 +210,11 @@ def test_what_prosa_never_tried_waits_for_its_person_word():
 def test_the_day_of_what_went_out_after_its_question_begins_when_it_is_heard(outcome):
     """Three days old, and its answer is waited for as on the first day: no error, no word of failure."""
     agora = AGORA + 3 * DIA
-    passo = apos_envio(andamento(S.PENDENTE, envios=3, avisado=True, retida="pessoa"), outcome, agora, POLITICA)
+    passo = after_send(andamento(S.PENDENTE, envios=3, avisado=True, retida="pessoa"), outcome, agora, POLITICA)
     assert passo.status in {S.ENVIADO, S.DESCONHECIDO}
     assert (passo.aviso, passo.retida, passo.andamento.causa_fim_em) == (None, None, agora)
     interrompida = andamento(S.DESCONHECIDO, avisado=True, duvida=True, retida="pessoa")
-    depois_da_queda = apos_consulta(interrompida, CannotTell("HTTP 502"), agora, POLITICA)
+    depois_da_queda = after_query(interrompida, CannotTell("HTTP 502"), agora, POLITICA)
     assert (depois_da_queda.status, depois_da_queda.aviso) == (S.DESCONHECIDO, None)
 
 
@@ -225,14 +225,14 @@ def test_after_a_day_people_take_over_and_the_user_hears_it_once(status, avisado
     """``erro`` and "falhou" once; nothing is sent by itself any more; the questions go on for a week."""
     agora = AGORA + idade
     atual = andamento(status, avisado=avisado, envios=3, duvida=True)
-    if deve_enviar(atual):
-        passo = apos_envio(atual, NotSent("ConnectError"), agora, POLITICA)
+    if may_send(atual):
+        passo = after_send(atual, NotSent("ConnectError"), agora, POLITICA)
     else:
-        passo = apos_consulta(atual, CannotTell("HTTP 502"), agora, POLITICA)
+        passo = after_query(atual, CannotTell("HTTP 502"), agora, POLITICA)
     assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.ERRO, "falhou", POLITICA.escada[-1])
     for finding in (CannotTell("HTTP 502"), Absent(), Absent(), Found(nota(Situacao.PROCESSANDO))):
         agora += timedelta(hours=1)
-        passo = apos_consulta(passo.andamento, finding, agora, POLITICA)
+        passo = after_query(passo.andamento, finding, agora, POLITICA)
         assert (passo.andamento.status, passo.aviso) == (S.ERRO, None)
         assert (passo.daqui is None) == (agora - AGORA > GIVE_UP_ASKING_AFTER)
 
@@ -240,19 +240,19 @@ def test_after_a_day_people_take_over_and_the_user_hears_it_once(status, avisado
 @pytest.mark.parametrize("espera", [None, 3 * 3600.0])
 def test_an_error_that_is_authorised_after_all_is_adopted(espera):
     """Days later, from a question or a hint: the authority's word prevails."""
-    parado = apos_consulta(andamento(avisado=True), CannotTell("HTTP 503", espera), AGORA + 2 * DIA, POLITICA)
+    parado = after_query(andamento(avisado=True), CannotTell("HTTP 503", espera), AGORA + 2 * DIA, POLITICA)
     assert parado.daqui == max(POLITICA.escada[-1], espera or 0)
-    passo = apos_consulta(parado.andamento, Found(nota()), AGORA + 6 * DIA, POLITICA)
+    passo = after_query(parado.andamento, Found(nota()), AGORA + 6 * DIA, POLITICA)
     assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.CONCLUIDO, "autorizada", None)
 
 
 def test_a_hint_about_a_settled_note_is_followed_up_the_ladder_each_time():
     """A refused note whose webhook says otherwise is asked for until the ladder ends, and anew at the next hint."""
-    settled = apos_consulta(andamento(consultas=30), Found(NOTAS["rejeitada"]), depois(), POLITICA)
+    settled = after_query(andamento(consultas=30), Found(NOTAS["rejeitada"]), depois(), POLITICA)
     for _ in range(2):
         atual, esperas = settled.andamento, []
         while True:
-            passo = apos_consulta(atual, CannotTell("HTTP 502"), depois(), POLITICA)
+            passo = after_query(atual, CannotTell("HTTP 502"), depois(), POLITICA)
             atual = passo.andamento
             if passo.daqui is None:
                 break
@@ -263,9 +263,9 @@ def test_a_hint_about_a_settled_note_is_followed_up_the_ladder_each_time():
 
 def test_what_was_refused_is_never_sent_again_by_a_later_sighting():
     """Refused, then "processing", then absent twice: the user may have issued a mended one meanwhile."""
-    atual = apos_envio(andamento(S.PENDENTE), RECUSA, depois(), POLITICA).andamento
+    atual = after_send(andamento(S.PENDENTE), RECUSA, depois(), POLITICA).andamento
     for finding in (Found(nota(Situacao.PROCESSANDO)), Absent(), Absent(), Absent()):
-        passo = apos_consulta(atual, finding, depois(3600), POLITICA)
+        passo = after_query(atual, finding, depois(3600), POLITICA)
         atual = passo.andamento
         assert (atual.status, passo.aviso) == (S.REJEITADO, None)
 
@@ -284,11 +284,11 @@ def test_what_was_refused_is_never_sent_again_by_a_later_sighting():
 )
 def test_a_note_with_other_content_is_a_conflict_for_people(diferente, campo):
     """Never adopted, and the record says in what it differs; where the gateway is silent there is no difference."""
-    passo = apos_consulta(andamento(), Found(nota(**diferente)), depois(), POLITICA)
+    passo = after_query(andamento(), Found(nota(**diferente)), depois(), POLITICA)
     assert passo.andamento.status is S.CONFLITO
     assert campo in (passo.motivo or "")
     calada = nota(valor=None, tomador=None, prestador=None)
-    assert apos_consulta(andamento(), Found(calada), depois(), POLITICA).andamento.status is S.CONCLUIDO
+    assert after_query(andamento(), Found(calada), depois(), POLITICA).andamento.status is S.CONCLUIDO
 
 
 @pytest.mark.parametrize(
@@ -303,13 +303,13 @@ def test_a_note_with_other_content_is_a_conflict_for_people(diferente, campo):
 )
 def test_another_spelling_of_the_same_content_is_no_conflict(escrita):
     """Authorities change case, accents and dots, and name a month by any of its days."""
-    assert apos_consulta(andamento(), Found(nota(**escrita)), depois(), POLITICA).andamento.status is S.CONCLUIDO
+    assert after_query(andamento(), Found(nota(**escrita)), depois(), POLITICA).andamento.status is S.CONCLUIDO
 
 
 def test_a_row_that_is_not_what_its_fingerprint_says_adopts_nothing():
     """Whoever changed our own columns after the confirmation makes no note pass for the confirmed one."""
     mexida = replace(andamento(), impressao="0" * 64)
-    passo = apos_consulta(mexida, Found(nota()), depois(), POLITICA)
+    passo = after_query(mexida, Found(nota()), depois(), POLITICA)
     assert (passo.andamento.status, "impressao" in (passo.motivo or "")) == (S.CONFLITO, True)
 
 
@@ -317,31 +317,31 @@ def test_a_note_is_adopted_when_its_content_was_seen_or_its_xml_never_comes():
     """Looked at again soon and less and less often; after a minute the summary is believed."""
     sem = Found(NOTAS["sem_xml"])
     agora, atual, pausas = depois(), andamento(), []
-    while (passo := apos_consulta(atual, sem, agora, POLITICA)).andamento.status is S.ENVIADO:
+    while (passo := after_query(atual, sem, agora, POLITICA)).andamento.status is S.ENVIADO:
         assert passo.daqui is not None
         pausas.append(passo.daqui)
         agora, atual = agora + timedelta(seconds=passo.daqui), passo.andamento
     assert passo.andamento.status is S.CONCLUIDO
     assert pausas == [0.5, 0.5, 1, 2, 4, 8, 16, 32]
     assert agora - depois() >= CONTENT_WITHIN
-    assert apos_consulta(atual, Found(nota()), depois(9), POLITICA).andamento.status is S.CONCLUIDO
+    assert after_query(atual, Found(nota()), depois(9), POLITICA).andamento.status is S.CONCLUIDO
     outra = Found(nota(descricao="Outro serviço"))
-    assert apos_consulta(atual, outra, depois(9), POLITICA).andamento.status is S.CONFLITO
+    assert after_query(atual, outra, depois(9), POLITICA).andamento.status is S.CONFLITO
 
 
 def test_a_note_whose_xml_is_there_in_an_unknown_layout_waits_for_nothing():
     """Its summary counts at once, and what the XML does show must be what was confirmed."""
     xml = Documento(b"<NFe/>", "application/xml")
-    passo = apos_consulta(andamento(), Found(NOTAS["sem_xml"], xml), depois(), POLITICA)
+    passo = after_query(andamento(), Found(NOTAS["sem_xml"], xml), depois(), POLITICA)
     assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.CONCLUIDO, "autorizada", None)
     outra = replace(NOTAS["sem_xml"], descricao="Outro serviço")
-    assert apos_consulta(andamento(), Found(outra, xml), depois(), POLITICA).andamento.status is S.CONFLITO
+    assert after_query(andamento(), Found(outra, xml), depois(), POLITICA).andamento.status is S.CONFLITO
 
 
 @pytest.mark.parametrize("status", sorted(S))
 def test_work_that_raises_again_and_again_is_for_people(status):
     """Who waits hears it once, nothing is done any more, and what was settled stays so."""
-    passo = em_erro(andamento(status), "our own work")
+    passo = in_error(andamento(status), "our own work")
     over = status in ASSENTADOS or status is S.ERRO
     assert (passo.status, passo.aviso) == ((status, None) if over else (S.ERRO, "falhou"))
     assert (passo.daqui, passo.motivo) == (None, "our own work")
@@ -349,39 +349,39 @@ def test_work_that_raises_again_and_again_is_for_people(status):
 
 def test_a_refusal_while_an_earlier_call_is_undecided_ends_nothing():
     """The first call's answer was lost: a refusal of the second stands, with its code, after two absences only."""
-    perdida = apos_envio(andamento(S.PENDENTE), Unknown("reset"), depois(0), POLITICA).andamento
-    uma = apos_consulta(perdida, Absent(), depois(2), POLITICA).andamento
-    duas = apos_consulta(uma, Absent(), depois(40), POLITICA).andamento
-    assert deve_enviar(duas)
-    recusada = apos_envio(duas, RECUSA, depois(41), POLITICA)
+    perdida = after_send(andamento(S.PENDENTE), Unknown("reset"), depois(0), POLITICA).andamento
+    uma = after_query(perdida, Absent(), depois(2), POLITICA).andamento
+    duas = after_query(uma, Absent(), depois(40), POLITICA).andamento
+    assert may_send(duas)
+    recusada = after_send(duas, RECUSA, depois(41), POLITICA)
     assert (recusada.andamento.status, recusada.aviso) == (S.DESCONHECIDO, None)
     assert recusada.daqui is not None
-    achada = apos_consulta(recusada.andamento, Found(nota()), depois(43), POLITICA)
+    achada = after_query(recusada.andamento, Found(nota()), depois(43), POLITICA)
     assert (achada.andamento.status, achada.aviso) == (S.CONCLUIDO, "autorizada")
-    ausente = apos_consulta(recusada.andamento, Absent(), depois(51), POLITICA)
+    ausente = after_query(recusada.andamento, Absent(), depois(51), POLITICA)
     assert (ausente.andamento.status, ausente.aviso) == (S.DESCONHECIDO, None)
-    firme = apos_consulta(ausente.andamento, Absent(), depois(51 + 30), POLITICA)
+    firme = after_query(ausente.andamento, Absent(), depois(51 + 30), POLITICA)
     assert (firme.andamento.status, firme.aviso, firme.recusa) == (S.REJEITADO, "rejeitada", RECUSA)
-    assert not deve_enviar(firme.andamento)
+    assert not may_send(firme.andamento)
 
 
 def test_a_refusal_after_calls_that_nobody_accepted_is_final():
     """Refused connections, 503 and 403 leave nothing undecided."""
     atual = andamento(S.PENDENTE)
     for outcome in (NotSent("ConnectError"), Postponed(None, "HTTP 503"), Misconfigured("HTTP 403")):
-        atual = apos_envio(atual, outcome, depois(), POLITICA).andamento
-    assert apos_envio(atual, RECUSA, depois(), POLITICA).andamento.status is S.REJEITADO
+        atual = after_send(atual, outcome, depois(), POLITICA).andamento
+    assert after_send(atual, RECUSA, depois(), POLITICA).andamento.status is S.REJEITADO
 
 
 def test_after_two_absences_the_pauses_grow():
     """A gateway that always loses the answer and never has the note gets some twenty calls a day, not thousands."""
     agora, atual, envios = AGORA, andamento(S.PENDENTE, avisado=True), []
     while atual.status is not S.ERRO:
-        if deve_enviar(atual):
+        if may_send(atual):
             envios.append(agora)
-            passo = apos_envio(atual, Unknown("ReadTimeout"), agora, POLITICA)
+            passo = after_send(atual, Unknown("ReadTimeout"), agora, POLITICA)
         else:
-            passo = apos_consulta(atual, Absent(), agora, POLITICA)
+            passo = after_query(atual, Absent(), agora, POLITICA)
         assert passo.daqui is not None
         agora, atual = agora + timedelta(seconds=passo.daqui), passo.andamento
     pausas = [(depois - antes).total_seconds() for antes, depois in pairwise(envios)]
@@ -394,40 +394,40 @@ CIDADE = POLITICA.de(Natureza(absences=3, resend_is_destructive=True, synchronou
 
 def test_absence_is_sure_after_as_many_looks_as_the_channel_says() -> None:
     """Each counts only if it lies far enough from the one before; then the stored bytes go again."""
-    passo = apos_consulta(andamento(), Absent(), depois(0), CIDADE)
+    passo = after_query(andamento(), Absent(), depois(0), CIDADE)
     for seconds, seen, status in ((29, 1, S.DESCONHECIDO), (31, 2, S.DESCONHECIDO), (40, 2, S.DESCONHECIDO)):
-        passo = apos_consulta(passo.andamento, Absent(), depois(seconds), CIDADE)
+        passo = after_query(passo.andamento, Absent(), depois(seconds), CIDADE)
         assert (passo.andamento.ausencias, passo.andamento.status) == (seen, status)
-    assert apos_consulta(passo.andamento, Absent(), depois(62), CIDADE).andamento.status is S.PENDENTE
+    assert after_query(passo.andamento, Absent(), depois(62), CIDADE).andamento.status is S.PENDENTE
 
 
 def test_one_absence_is_enough_where_the_channel_says_so() -> None:
     """Its authority answers from the book itself."""
     once = POLITICA.de(Natureza(absences=1))
-    assert apos_consulta(andamento(), Absent(), depois(), once).andamento.status is S.PENDENTE
+    assert after_query(andamento(), Absent(), depois(), once).andamento.status is S.PENDENTE
 
 
 def test_an_acceptance_without_the_note_tells_nothing_where_the_answer_is_the_note() -> None:
     """No webhook will come of it: it is asked about, as after a lost answer."""
     synchronous = POLITICA.de(Natureza(synchronous=True))
-    passo = apos_envio(andamento(S.PENDENTE), Accepted("ext", None), depois(), synchronous)
+    passo = after_send(andamento(S.PENDENTE), Accepted("ext", None), depois(), synchronous)
     assert (passo.andamento.status, passo.andamento.duvida) == (S.DESCONHECIDO, True)
 
 
 @pytest.mark.parametrize("answer", [Postponed(5.0, "HTTP 429"), Accepted("ext", None), Unknown("ReadTimeout")])
 def test_a_destructive_synchronous_channel_is_asked_unless_certainly_nothing_left(answer: Outcome) -> None:
     """A refusal before acceptance may be untrue, and an acceptance without the note tells nothing."""
-    depois_de = apos_envio(andamento(S.PENDENTE), answer, depois(), CIDADE).andamento
+    depois_de = after_send(andamento(S.PENDENTE), answer, depois(), CIDADE).andamento
     assert (depois_de.status, depois_de.duvida) == (S.DESCONHECIDO, True)
-    assert apos_envio(andamento(S.PENDENTE), NotSent("ConnectError"), depois(), CIDADE).andamento.status is S.PENDENTE
+    assert after_send(andamento(S.PENDENTE), NotSent("ConnectError"), depois(), CIDADE).andamento.status is S.PENDENTE
 
 
 @pytest.mark.parametrize(
     "put_off",
     [
-        lambda standing, agora, politica: apos_envio(standing, NotSent("ConnectError"), agora, politica),
-        lambda standing, agora, politica: apos_envio(standing, Misconfigured("HTTP 401"), agora, politica),
-        lambda standing, agora, politica: sem_chamada(standing, 18_000.0, "circuito", agora, politica),
+        lambda standing, agora, politica: after_send(standing, NotSent("ConnectError"), agora, politica),
+        lambda standing, agora, politica: after_send(standing, Misconfigured("HTTP 401"), agora, politica),
+        lambda standing, agora, politica: without_call(standing, 18_000.0, "circuito", agora, politica),
     ],
     ids=["not sent", "credentials", "breaker"],
 )
@@ -443,32 +443,32 @@ def test_where_a_resend_voids_the_first_note_old_absences_do_not_count(put_off) 
 
 def test_a_note_in_the_answer_is_adopted_unless_it_voided_another() -> None:
     """The answer is compared like any finding; a note that cost another one goes to people."""
-    certo = apos_envio(andamento(S.PENDENTE), Issued(nota()), depois(), CIDADE)
+    certo = after_send(andamento(S.PENDENTE), Issued(nota()), depois(), CIDADE)
     assert (certo.andamento.status, certo.aviso) == (S.CONCLUIDO, "autorizada")
-    outro = apos_envio(andamento(S.PENDENTE), Issued(nota(id_integracao="outra")), depois(), CIDADE)
+    outro = after_send(andamento(S.PENDENTE), Issued(nota(id_integracao="outra")), depois(), CIDADE)
     assert outro.andamento.status is S.CONFLITO
-    caro = apos_envio(andamento(S.PENDENTE), Issued(nota(), anulada="41"), depois(), CIDADE)
+    caro = after_send(andamento(S.PENDENTE), Issued(nota(), anulada="41"), depois(), CIDADE)
     assert (caro.andamento.status, caro.aviso) == (S.CONFLITO, "falhou")
 
 
 def test_what_keeps_us_from_asking_is_told_of_an_unknown_outcome():
     """The certificate's words go to the person at once; the emission stays unknown, and is asked about again."""
     nada = CannotTell("no usable certificate", None, "falta o certificado")
-    passo = apos_consulta(andamento(S.DESCONHECIDO, duvida=True), nada, depois(), POLITICA)
+    passo = after_query(andamento(S.DESCONHECIDO, duvida=True), nada, depois(), POLITICA)
     assert (passo.aviso, passo.texto, passo.motivo) == ("demorou", "falta o certificado", "no usable certificate")
     assert (passo.status, passo.andamento.duvida, passo.suspender) == (S.DESCONHECIDO, True, None)
     assert passo.daqui is not None
-    settled = apos_consulta(andamento(S.CONCLUIDO), nada, depois(), POLITICA)
+    settled = after_query(andamento(S.CONCLUIDO), nada, depois(), POLITICA)
     assert (settled.aviso, settled.texto) == (None, None)
 
 
 def test_what_the_company_must_repair_is_told_at_once():
     """Its words go to the person with the first refusal; nothing is an attempt, and the company stops."""
-    passo = apos_envio(andamento(S.PENDENTE), Misconfigured("E1203", "o certificado venceu"), depois(), POLITICA)
+    passo = after_send(andamento(S.PENDENTE), Misconfigured("E1203", "o certificado venceu"), depois(), POLITICA)
     assert (passo.aviso, passo.texto, passo.suspender) == ("demorou", "o certificado venceu", "E1203")
     assert passo.andamento.avisado
     assert passo.daqui is not None
-    assert deve_enviar(passo.andamento)
+    assert may_send(passo.andamento)
 
 
 COM_REFERENCIA = POLITICA.de(Natureza(reference=str.upper))
@@ -477,21 +477,21 @@ COM_REFERENCIA = POLITICA.de(Natureza(reference=str.upper))
 def test_an_equal_note_without_a_reference_is_for_people():
     """On a channel whose notes carry one: it may be ours, and may be another program's."""
     nossa = andamento(S.DESCONHECIDO)
-    achado = apos_consulta(nossa, Found(nota(referencia=nossa.id_integracao.upper())), depois(), COM_REFERENCIA)
+    achado = after_query(nossa, Found(nota(referencia=nossa.id_integracao.upper())), depois(), COM_REFERENCIA)
     assert achado.status is S.CONCLUIDO
-    passo = apos_consulta(nossa, Found(nota()), depois(), COM_REFERENCIA)
+    passo = after_query(nossa, Found(nota()), depois(), COM_REFERENCIA)
     assert (passo.status, passo.aviso) == (S.CONFLITO, "falhou")
     assert "referencia" in (passo.motivo or "")
-    assert apos_consulta(nossa, Found(nota()), depois(), POLITICA).status is S.CONCLUIDO
+    assert after_query(nossa, Found(nota()), depois(), POLITICA).status is S.CONCLUIDO
 
 
 def test_a_note_of_another_reference_in_the_answer_is_not_ours():
     """The answer to our own sending is no proof either: an equal note of another confirmation goes to people."""
     channel = POLITICA.de(Natureza(reference=str.upper, synchronous=True))
     nossa = andamento(S.PENDENTE)
-    certo = apos_envio(nossa, Issued(nota(referencia=nossa.id_integracao.upper())), depois(), channel)
+    certo = after_send(nossa, Issued(nota(referencia=nossa.id_integracao.upper())), depois(), channel)
     assert certo.andamento.status is S.CONCLUIDO
-    outro = apos_envio(nossa, Issued(nota(referencia="OUTRA")), depois(), channel)
+    outro = after_send(nossa, Issued(nota(referencia="OUTRA")), depois(), channel)
     assert (outro.andamento.status, outro.aviso) == (S.CONFLITO, "falhou")
 
 
@@ -510,7 +510,7 @@ def test_a_note_of_another_reference_in_the_answer_is_not_ours():
 )
 def test_a_number_that_another_note_has_is_no_verdict_on_ours(achada, antes, status, aviso):
     """Nothing of ours stands under it, so what was open gets the next number; nothing of the other note is kept."""
-    passo = apos_consulta(andamento(antes, duvida=True, recusa=RECUSA), Found(achada), depois(), COM_REFERENCIA)
+    passo = after_query(andamento(antes, duvida=True, recusa=RECUSA), Found(achada), depois(), COM_REFERENCIA)
     assert (passo.status, passo.aviso, passo.daqui) == (status, aviso, None)
     if aviso:
         assert (passo.nota, passo.andamento.duvida, passo.andamento.recusa) == (None, False, None)
@@ -519,7 +519,7 @@ def test_a_number_that_another_note_has_is_no_verdict_on_ours(achada, antes, sta
 def test_a_number_that_was_known_to_be_ours_is_for_people_when_it_is_anothers():
     """Looked for because the authority had our reference there: what stands there now, nobody foresaw."""
     nossa = andamento(S.DESCONHECIDO, procurada=True)
-    passo = apos_consulta(nossa, Found(nota(referencia="OUTRA")), depois(), COM_REFERENCIA)
+    passo = after_query(nossa, Found(nota(referencia="OUTRA")), depois(), COM_REFERENCIA)
     assert (passo.status, passo.aviso) == (S.CONFLITO, "falhou")
 
 
@@ -527,12 +527,12 @@ def test_a_note_of_another_attempt_at_the_same_confirmation_is_that_attempts():
     """Both have one number: the earlier one takes it in, and this one waits for that, certainly accepted by nobody."""
     segunda = replace(andamento(S.DESCONHECIDO, duvida=True), id_integracao=f"{ID[:-1]}2", chave=ID)
     da_primeira = Found(nota(referencia=ID.upper()))
-    passo = apos_consulta(segunda, da_primeira, depois(), COM_REFERENCIA)
+    passo = after_query(segunda, da_primeira, depois(), COM_REFERENCIA)
     assert (passo.status, passo.irma, passo.retida) == (S.PENDENTE, ID, "tentativa_anterior")
     assert (passo.andamento.duvida, passo.aviso, passo.nota) == (False, None, None)
     assert passo.daqui is not None
-    encerrada = apos_consulta(replace(segunda, status=S.REJEITADO), da_primeira, depois(), COM_REFERENCIA)
+    encerrada = after_query(replace(segunda, status=S.REJEITADO), da_primeira, depois(), COM_REFERENCIA)
     assert (encerrada.status, encerrada.irma, encerrada.daqui) == (S.REJEITADO, ID, None)
     da_segunda = Found(nota(referencia=segunda.id_integracao.upper()))
-    assert apos_consulta(andamento(S.DESCONHECIDO), da_segunda, depois(), COM_REFERENCIA).status is S.CONFLITO
-    assert apos_consulta(segunda, da_segunda, depois(), COM_REFERENCIA).status is S.CONCLUIDO
+    assert after_query(andamento(S.DESCONHECIDO), da_segunda, depois(), COM_REFERENCIA).status is S.CONFLITO
+    assert after_query(segunda, da_segunda, depois(), COM_REFERENCIA).status is S.CONCLUIDO

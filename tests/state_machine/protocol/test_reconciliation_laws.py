@@ -25,9 +25,9 @@ from state_machine.protocol.reconciliation import (
     ASSENTADOS,
     GIVE_UP_ASKING_AFTER,
     HUMAN_AFTER,
-    apos_consulta,
-    apos_envio,
-    deve_enviar,
+    after_query,
+    after_send,
+    may_send,
 )
 from tests.state_machine.made_emissions import ID, POLITICA, PRESTADOR, RECUSA, S, andamento, nota
 from tests.state_machine.made_sessions import AGORA, CNPJ, MORE, OUTRO_CNPJ
@@ -90,9 +90,9 @@ def passo_de(antes, resposta, idade):
     agora = AGORA + idade
     if isinstance(resposta, Found | Absent | CannotTell):
         antes = replace(antes, status=S.DESCONHECIDO) if antes.status is S.PENDENTE else antes
-        return antes, apos_consulta(antes, resposta, agora, POLITICA)
+        return antes, after_query(antes, resposta, agora, POLITICA)
     antes = replace(antes, status=S.PENDENTE)
-    return antes, apos_envio(antes, resposta, agora, POLITICA)
+    return antes, after_send(antes, resposta, agora, POLITICA)
 
 
 law = settings(max_examples=200 * MORE)
@@ -115,7 +115,7 @@ def test_nothing_unknown_is_ever_final(antes, resposta, idade):
 def test_nothing_is_sent_again_unless_it_is_certainly_not_there(antes, resposta, idade):
     """``pendente`` follows only from what was refused at the door, or from two absences half a minute apart."""
     antes, passo = passo_de(antes, resposta, idade)
-    if not deve_enviar(passo.andamento):
+    if not may_send(passo.andamento):
         return
     if AGORA + idade - (antes.desejado_em or AGORA) > HUMAN_AFTER:
         # Only what nobody accepted is not with people, and then its person is asked, and has an hour to say no.

@@ -7,13 +7,13 @@ import pytest
 
 from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import Absent, CannotTell, Found, Situacao, StatusEmissao
-from state_machine.protocol.reconciliation import deve_enviar
+from state_machine.protocol.reconciliation import may_send
 from state_machine.protocol.reprocessing import (
     Anterior,
     Parecer,
-    parecer,
-    parecer_sem_perguntar,
-    pergunta_se_quer_as_duas,
+    ask_about_both,
+    judge,
+    judge_unasked,
 )
 from tests.state_machine.made_emissions import POLITICA, S, andamento, depois, nota
 
@@ -42,7 +42,7 @@ PORTA = None  # it was refused at the door
 def test_a_new_attempt_goes_only_while_the_gateway_still_says_refused(id_externo, finding, esperado):
     """Late truth wins: authorised, in process, cancelled, other content or no answer, and nothing is sent."""
     anterior = Anterior(1, andamento(S.REJEITADO), id_externo)
-    assert parecer(anterior, finding, depois(), POLITICA) is esperado
+    assert judge(anterior, finding, depois(), POLITICA) is esperado
 
 
 @pytest.mark.parametrize("status", StatusEmissao)
@@ -54,29 +54,29 @@ def test_what_our_records_know_already_is_not_asked_again(status):
         S.CONCLUIDO: Parecer.DISPENSA,
         S.CONFLITO: Parecer.PESSOAS,
     }.get(status, Parecer.ESPERA)
-    assert parecer_sem_perguntar(Anterior(1, andamento(status), NOTA)) is esperado
+    assert judge_unasked(Anterior(1, andamento(status), NOTA)) is esperado
 
 
 def test_the_refused_invoice_that_this_one_mends_counts_while_its_note_stands():
     """Its note in force holds the mended one back; cancelled since, mending it is what the new one is for."""
     emitida = Anterior(1, andamento(S.CONCLUIDO), NOTA, numero="42", reparada=True)
-    assert parecer_sem_perguntar(emitida) is Parecer.DISPENSA
-    assert parecer_sem_perguntar(replace(emitida, numero=None)) is Parecer.ENVIA
-    passo = pergunta_se_quer_as_duas(andamento(S.PENDENTE), emitida)
+    assert judge_unasked(emitida) is Parecer.DISPENSA
+    assert judge_unasked(replace(emitida, numero=None)) is Parecer.ENVIA
+    passo = ask_about_both(andamento(S.PENDENTE), emitida)
     assert (passo.aviso, passo.daqui, passo.retida, passo.outra) == ("ainda_quer", None, "pessoa", "42")
-    assert deve_enviar(passo.andamento)  # certainly nobody's: a yes lets it go
+    assert may_send(passo.andamento)  # certainly nobody's: a yes lets it go
 
 
 def test_an_earlier_attempt_that_may_have_been_accepted_must_be_absent_twice():
     """Refused at last, but a call of it was never answered: one absence may only be the gateway's lag."""
     anterior = Anterior(1, andamento(S.REJEITADO, duvida=True), PORTA)
-    assert parecer(anterior, Absent(), depois(), POLITICA) is Parecer.AUSENTE
-    assert parecer(anterior, Found(nota(Situacao.REJEITADA)), depois(), POLITICA) is Parecer.ENVIA
+    assert judge(anterior, Absent(), depois(), POLITICA) is Parecer.AUSENTE
+    assert judge(anterior, Found(nota(Situacao.REJEITADA)), depois(), POLITICA) is Parecer.ENVIA
 
 
 def test_an_earlier_attempt_whose_number_is_anothers_holds_nothing_back():
     """The authority is unique on the number: the refused one has no note, whoever has it."""
     politica = POLITICA.de(Natureza(reference=str.upper))
     anterior = Anterior(1, andamento(S.REJEITADO, duvida=True), PORTA)
-    assert parecer(anterior, Found(nota(referencia="OUTRA")), depois(), politica) is Parecer.ENVIA
-    assert parecer(anterior, Found(nota()), depois(), politica) is Parecer.RELE
+    assert judge(anterior, Found(nota(referencia="OUTRA")), depois(), politica) is Parecer.ENVIA
+    assert judge(anterior, Found(nota()), depois(), politica) is Parecer.RELE
