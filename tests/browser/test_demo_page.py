@@ -172,7 +172,7 @@ async def test_a_full_message_and_a_confirmation(
 async def test_field_by_field_with_a_correction(browser: Browser, demo: Demo, window: str) -> None:
     """Each answer asks only for what is missing; a correction shows from what to what, and is what is issued."""
     async with visit(browser, demo, window, user=1) as bruno:
-        await bruno.say("oi", "o CNPJ ou CPF")
+        await bruno.say("oi", "manda ")
         await bruno.say("1.500 reais", "Já guardei: R$")
         await bruno.say("12.345.678/0001-95", "serviço")
         await bruno.say("consultoria de marketing", "PADARIA DO ZÉ LTDA")
@@ -283,3 +283,16 @@ async def test_a_refused_note_that_is_tried_again_is_no_note_too_many(browser: B
             }"""
         )
         assert alarm == [False, True]
+
+
+async def test_what_was_found_refused_is_told_as_refused(browser: Browser, demo: Demo) -> None:
+    """Nobody reads that a note was found right before its refusal."""
+    async with visit(browser, demo, "desktop") as ana:
+        told = await ana.page.evaluate(
+            """async () => {
+                const { journal } = await import("/static/parts.js");
+                const chamadas = [{ em: "2026-11-26T09:00:00Z", operacao: "find", resultado: "Rejected" }];
+                return journal({ transicoes: [], emissoes: [{ id_integracao: "a", chamadas }] }, [])[0].textContent;
+            }"""
+        )
+        assert "perguntei ao gateway → achei: recusada" in told
