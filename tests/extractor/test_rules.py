@@ -159,6 +159,15 @@ def test_missing_digits_are_counted_in_the_doubt(asking):
     assert doubt.detalhe == "faltam 2 dígitos"
 
 
+@pytest.mark.parametrize("text", ["cnpj 1,23457E+13, 500 reais, aula", "500 reais pra 1.23457E+13, aula"])
+def test_a_document_that_a_spreadsheet_rounded_is_incomplete(text, fresh):
+    """It is neither an amount nor a part of the service."""
+    found = extract(text, fresh)
+    assert [doubt.motivo for doubt in found.doubts] == [Motivo.INCOMPLETO]
+    assert values(found)[Campo.VALOR] == "500.00"
+    assert "23457" not in values(found).get(Campo.DESCRICAO, "")
+
+
 @pytest.mark.parametrize(
     "text",
     [
