@@ -57,7 +57,7 @@ DIGIT_RUN: Final = re.compile(
 )
 SAID_ON: Final = re.compile(rf",? {SAID} [a-z]")  # the rest was dictated in words, and is read as such
 DIGITS: Final = re.compile(r"\d+")
-ROUNDED: Final = re.compile(r"(?<![\w.,])\d[.,]\d+ ?e ?\+ ?1[0-3]\b")  # out of a spreadsheet: "1,23E+13"
+ROUNDED: Final = Cued("", r"(?<![\w.,])\d[.,]\d+ ?e ?\+ ?1[0-3]\b", signs=("+",))  # out of a spreadsheet: "1,23E+13"
 CNPJ_CUTS: Final = frozenset({2, 5, 8, 12})
 CPF_CUTS: Final = frozenset({3, 6, 9})
 CUTS: Final = {CNPJ_LENGTH: CNPJ_CUTS, CPF_LENGTH: CPF_CUTS}
@@ -113,15 +113,13 @@ def is_phone(digits: str) -> bool:
 
 def mark_documents(canvas: Canvas, contexto: Context) -> None:
     """Mark every document, broken document and phone number written in characters."""
-    for match in ROUNDED.finditer(canvas.masked):  # its digits are gone, so none of them is anything else
-        _mark_broken(canvas, *match.span(), CNPJ_LENGTH)
     _mark_phones(canvas)
     for match in canvas.unread(MASKED_ALNUM):
         _mark_whole(canvas, match, contexto, certain=True)
     for pattern in (BARE_ALNUM, SPACED_ALNUM):
         for match in pattern.finditer(canvas.masked):
             _mark_whole(canvas, match, contexto, certain=False)
-    for match in canvas.unread(PARTIAL_ALNUM):
+    for match in (*canvas.unread(ROUNDED), *canvas.unread(PARTIAL_ALNUM)):
         if not match[0].replace(".", "").isalpha():
             _mark_broken(canvas, *match.span(), CNPJ_LENGTH)
     if contexto.pendente is Campo.DOCUMENTO:

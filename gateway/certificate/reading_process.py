@@ -21,7 +21,7 @@ from state_machine.values.certificate import A1, LARGEST_FILE, LONGEST_PASSWORD,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-DEADLINE: Final = 30.0  # seconds; a reading takes half a second, most of it to start Python
+DEADLINE: Final = 120.0  # seconds; a reading takes half a second, most of it to start Python
 # The file says how many rounds its password's hash has, up to 2^31; a reading takes 40 million bytes.
 LIMITS: Final = {
     **process_apart.limits(cpu=2, memory=256 * 1024 * 1024),

@@ -66,7 +66,7 @@ def made(
 @pytest.fixture
 async def pool() -> AsyncIterator[DanfsePool]:
     """The processes of the product; none is left behind."""
-    pool = DanfsePool()
+    pool = DanfsePool(deadline=PATIENCE)
     yield pool
     await pool.aclose()
     assert children.apart() == []
@@ -215,7 +215,7 @@ def _drawing(program: str) -> str:
 
 async def test_a_process_within_its_limits_is_believed() -> None:
     """The made-up process of these tests answers when nothing stops it."""
-    pool = DanfsePool(words=(sys.executable, "-P", "-s", "-B", "-c", BEGIN + _drawing("pass")))
+    pool = DanfsePool(words=(sys.executable, "-P", "-s", "-B", "-c", BEGIN + _drawing("pass")), deadline=PATIENCE)
     assert await pool.render(b"x") == b"page"
     await pool.aclose()
 
@@ -236,7 +236,7 @@ async def test_the_seconds_of_a_page_are_its_own() -> None:
     """A process draws more pages than the seconds of one allow."""
     burn = "end = time.process_time() + 0.6\n    while time.process_time() < end: pass"
     words = (sys.executable, "-P", "-s", "-B", "-c", BEGIN + "d.CPU_SECONDS = 1\n" + _drawing(burn))
-    pool = DanfsePool(words=words)
+    pool = DanfsePool(words=words, deadline=PATIENCE)
     assert [await pool.render(b"x") for _ in range(4)] == [b"page"] * 4
     assert len(children.apart()) == 1
     await pool.aclose()
@@ -255,7 +255,9 @@ async def test_who_draws_writes_no_file_and_knows_no_network(tmp_path: Path) -> 
     assert not target.exists()
     limits = "assert d.resource.getrlimit(d.resource.RLIMIT_FSIZE) == d.resource.getrlimit(d.resource.RLIMIT_CORE)"
     assert "AssertionError" in await _fails(_drawing(limits + " == (1, 1)"))
-    pool = DanfsePool(words=(sys.executable, "-P", "-s", "-B", "-c", BEGIN + _drawing(limits + " == (0, 0)")))
+    pool = DanfsePool(
+        words=(sys.executable, "-P", "-s", "-B", "-c", BEGIN + _drawing(limits + " == (0, 0)")), deadline=PATIENCE
+    )
     assert await pool.render(b"x") == b"page"
     await pool.aclose()
 
@@ -272,7 +274,7 @@ async def test_any_other_end_is_an_error(program: str) -> None:
 async def test_what_is_printed_is_no_answer() -> None:
     """A library that prints does not spoil the page."""
     words = (sys.executable, "-P", "-s", "-B", "-c", BEGIN + _drawing("print('hello', flush=True)"))
-    pool = DanfsePool(words=words)
+    pool = DanfsePool(words=words, deadline=PATIENCE)
     assert await pool.render(b"x") == b"page"
     await pool.aclose()
 
@@ -281,7 +283,7 @@ async def test_no_secret_of_ours_is_in_its_environment(monkeypatch: pytest.Monke
     """Neither master key nor password: a hostile note that takes the process over finds nothing."""
     monkeypatch.setenv("PROSA_MASTER_KEY", "secret")
     only = "assert set(os.environ) - {'LC_CTYPE'} == {'PYTHONPATH'}, os.environ"
-    pool = DanfsePool(words=(sys.executable, "-P", "-s", "-B", "-c", BEGIN + _drawing(only)))
+    pool = DanfsePool(words=(sys.executable, "-P", "-s", "-B", "-c", BEGIN + _drawing(only)), deadline=PATIENCE)
     assert await pool.render(b"x") == b"page"
     await pool.aclose()
 
@@ -322,7 +324,7 @@ async def test_who_waits_is_served_in_order(pool: DanfsePool, made: Callable[...
 
 async def test_a_closed_pool_draws_nothing() -> None:
     """It says so, instead of waiting for a process that no longer comes."""
-    pool = DanfsePool()
+    pool = DanfsePool(deadline=PATIENCE)
     await pool.aclose()
     with pytest.raises(DanfseError, match="closed"):
         await pool.render(b"x")
