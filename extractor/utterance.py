@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from extractor.contract import Ato, Extraction, Intent
-from extractor.requests.acts import act_of
+from extractor.requests.acts import act_of, only_asks
 from extractor.requests.requests import Pedido, read_request
 from extractor.requests.several import another, split
 from extractor.requests.unserved import Instrucao, instruction, without
@@ -50,6 +50,8 @@ async def understand(texto: str, contexto: Context, extractor: Extractor, *, dra
     """
     if drafting and another(texto):
         return Utterance(texto, Extraction(Intent.CONVERSA, ato=Ato.VARIAS))
+    if contexto.pendente and only_asks(texto):  # a request comes before the answer that is waited for
+        contexto = replace(contexto, pendente=None)
     several = split(texto)
     dados = await extractor.extract(without(several[0] if several else texto), contexto)
     return Utterance(texto, replace(dados, ato=Ato.VARIAS) if several else dados)

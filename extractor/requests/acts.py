@@ -7,10 +7,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from extractor.contract import Ato, Intent
-from extractor.requests.requests import RequestKind
+from extractor.requests.intents import QUESTION, REPEAT
+from extractor.requests.requests import RequestKind, read_request, without_requests
 from extractor.requests.yes_no import standalone
 from extractor.text.folding import read
 from extractor.text.hostile import ABUSE
+from extractor.text.vocabulary import NOISE, TALK, is_work
 from state_machine.invoice.fields import Campo, Motivo
 
 if TYPE_CHECKING:
@@ -123,6 +125,16 @@ HOW_TO_USE: Final = re.compile(
     r"\bo que (?:eu )?(?:mando|preciso|escrevo|tenho que)\b|\bfalta (?:o que|alguma coisa|algo)\b|\bnao (?:entendi|"
     r"sei usar)\b"
 )
+MISTAKE: Final = re.compile(r"\berr(?:o|os|ei|ou|amos|aram|ad[oa]s?)\b")
+# What nobody tells as the reason of anything; a note that was issued twice is told like a request ("já foi emitida").
+_ASIDE: Final = frozenset(RequestKind) - {
+    *(RequestKind.CANCELAR_NOTA, RequestKind.RETOMAR, RequestKind.REPETIR, RequestKind.STATUS)
+}
+_WORD: Final = re.compile(r"[a-z]+|\d+")
+# What people ask to see of their own, of which the fields' readers know no word: "meus clientes", "a última".
+_OURS: Final = frozenset(
+    ("meus", "minhas", "clientes", "tomadores", "lista", "listar", "relacao", "ultima", "ultimas", "ultimo")
+)
 # Acts whose lists are closed: who says these words does this, whatever a learned reader makes of the rest.
 LISTED: Final = frozenset(
     {Ato.FISCAL, Ato.ESPERA, Ato.VARIAS, Ato.RECLAMA, Ato.FORA, Ato.DEPOIS, Ato.REGISTRO, Ato.REPETE, Ato.SOCIAL}
@@ -163,6 +175,28 @@ def corrections(texto: str) -> tuple[str, str]:
         verb = text.verbatim(orders.start(), orders.start() + len(orders[0].split()[0]))
         told = told.replace(verb, "muda", 1)
     return told, _WAS.sub("é", told)
+
+
+def only_asks(texto: str) -> bool:
+    """Say whether the words ask for something of ours and name no work: "minhas notas" is no service, nor a reason."""
+    said, left = read(texto).plain, without_requests(texto)
+    for asks in (HOW_TO_USE, REPEAT.pattern, QUESTION):
+        left = asks.sub(" ", left)
+    words = _WORD.findall(left)
+    asked = words != _WORD.findall(said) or not _OURS.isdisjoint(words)
+    return asked and all(word in _OURS or (word in NOISE | TALK and not is_work(word)) for word in words)
+
+
+def is_aside(texto: str) -> bool:
+    """Say whether the words ask for something in place of the answer that is waited for, and tell no mistake."""
+    plain = read(texto).plain
+    if MISTAKE.search(plain):
+        return False
+    if "?" in plain and ASKS.search(plain) and not re.search(r"\d", plain):
+        return True
+    pedido = read_request(texto)
+    asked = pedido is not None and (pedido.tipo in _ASIDE or "?" in plain or "status" in plain)
+    return (asked or HOW_TO_USE.search(plain) is not None) and only_asks(texto)
 
 
 def is_wait(words: str) -> bool:

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Final
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
+from extractor.amounts.find import mark_amounts
 from extractor.requests.yes_no import is_no, is_yes
 from extractor.text.folding import read
+from extractor.text.marks import Canvas, Skeleton
+from extractor.text.vocabulary import GREETING_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -206,10 +209,22 @@ def keeps(texto: str) -> bool:
 
 
 def too_vague(texto: str) -> bool:
-    """Say whether these words are a yes, or "cancela" alone: no reason, and no confirmation either."""
+    """Say whether these words are a yes, "cancela" alone or an amount: no reason, and no confirmation either."""
     plain = " ".join(read(texto).plain.split())
     words = plain.strip(" .!?").split()
-    return is_yes(plain) or (len(words) <= 2 and bool(words) and _is_order(words[0]))  # noqa: PLR2004 - "cancela logo"
+    return is_yes(plain) or _is_amount(texto) or (len(words) <= 2 and bool(words) and _is_order(words[0]))  # noqa: PLR2004 - "cancela logo"
+
+
+def is_greeting(texto: str) -> bool:
+    """Say whether the words greet, and nothing else."""
+    return GREETING_LINE.fullmatch(read(texto).plain.strip(" .!?,\n")) is not None
+
+
+def _is_amount(texto: str) -> bool:
+    canvas = Canvas(read(texto))
+    mark_amounts(canvas)
+    line = Skeleton(canvas.text, canvas.marks).line
+    return bool(canvas.marks) and all(word in _MONEY for word in re.findall(r"[a-z]+", line))
 
 
 def begins_a_note(texto: str) -> bool:
@@ -229,6 +244,7 @@ def _alike(wanted: str, name: str) -> bool:
     return bool(words) and all(any(fuzz.ratio(word, other) >= SIMILAR for other in known) for word in words)
 
 
+_MONEY: Final = frozenset({"r", "reais", "real", "conto", "contos", "pila", "pilas", "e", "de", "por", "favor"})
 _PARTICLES: Final = frozenset({"da", "de", "do", "das", "dos", "a", "o", "as", "os", "e", "ltda", "me", "sa"})
 
 

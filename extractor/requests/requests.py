@@ -49,6 +49,7 @@ _NUMBER: Final = (
 _NUMBERED: Final = re.compile(_NUMBER)
 _FILES: Final = re.compile(r"\b(?:pdf|xml)\b")
 _OF_FILE: Final = re.compile(r"\b(?:pdf|xml|danfs?e) d[ao] (?:numero |n[.o°º]? ?)?(?P<n>\d{1,15})\b(?![.,/]\d)")
+_PERIOD: Final = re.compile(PERIOD)
 _DATED: Final = frozenset({RequestKind.TOTAL, RequestKind.MINHAS_NOTAS})
 _ISSUED: Final = (
     r"(?:ja )?(?:emitida|autorizada|que (?:ja )?(?:saiu|foi (?:emitida|autorizada))|de ontem|anterior|"
@@ -172,3 +173,14 @@ def read_request(texto: str) -> Pedido | None:
             quando = read_period(text.plain) if tipo in _DATED else None
             return Pedido(tipo, numero, formatos or ("pdf",), clientes, quando)
     return None
+
+
+def without_requests(texto: str) -> str:
+    """Return the folded words without those that ask for any of these, and without its number, months and years."""
+    text = read(texto)
+    asked = next((asks.pattern for _, asks in _KINDS if asks.search(text.plain, text.stems)), None)
+    left = list(text.plain)
+    for words in (asked, _NUMBERED, _OF_FILE, _PERIOD) if asked else ():
+        for found in words.finditer(text.plain):
+            left[found.start() : found.end()] = " " * len(found[0])
+    return "".join(left)

@@ -119,7 +119,12 @@ class Manteve:
 
 @dataclass(frozen=True, slots=True)
 class ConversouNoCancelamento:
-    """Anything else, a yes in words included: nothing that decides about a tax document."""
+    """Anything else, a yes in words included: nothing that decides about a tax document.
+
+    ``saudacao``: it only greets.
+    """
+
+    saudacao: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +229,10 @@ def _confirma(c: Cancelamento, evento: Evento, agora: datetime) -> Decisao:
     return Decisao(_vai(c, E.PENDENTE), textos.pedido(c))
 
 
-def _lembra(c: Cancelamento, _evento: Evento, agora: datetime) -> Decisao:
+def _lembra(c: Cancelamento, evento: Evento, agora: datetime) -> Decisao:
     c = replace(c, expira_em=agora + c.prazo)
+    if isinstance(evento, ConversouNoCancelamento) and evento.saudacao:
+        return Decisao(c, textos.pergunta_de_novo(c, "Oi! "))
     return Decisao(c, textos.pergunta_motivo(c) if c.motivo is None else textos.resumo(c, textos.LEMBRETE))
 
 

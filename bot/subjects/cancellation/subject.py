@@ -12,6 +12,7 @@ from bot.budgets import Voice
 from bot.conversation.inbound import Edicao, Palavras, Toque
 from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
+from bot.subjects.cancellation.asides import asks_aside
 from bot.subjects.cancellation.choose_note import choose
 from bot.subjects.cancellation.talk import Talk
 from extractor.requests.cancellation import (
@@ -82,12 +83,9 @@ class Cancellation:
         match entrada:
             case Toque(acao) if acao in self.actions:
                 pedido = None
-            case Palavras(texto, decidem=decidem):
+            case Palavras(decidem=decidem):
                 pedido = request(decidem)
-                if not talking and not await self._is_ours(lease.lane, empresa, pedido):
-                    return None
-                if talking and pedido is None and begins_a_note(texto):
-                    await self._put_aside(lease.lane)
+                if not await self._is_said_here(lease.lane, empresa, entrada, pedido, talking=talking):
                     return None
             case _:
                 return None
@@ -143,6 +141,20 @@ class Cancellation:
         async with self._r.database.transaction() as connection:
             ouvida = await edits.heard(connection, conversa, edicao.original)
         return Palavras(edicao.texto, edicao.escrita_em, proprias="") if ouvida.sessao is None else edicao
+
+    async def _is_said_here(
+        self, conversa: str, empresa: Empresa, palavras: Palavras, pedido: Pedido | None, *, talking: bool
+    ) -> bool:
+        """Tell whether words are about a cancellation; who goes on with a new invoice puts the question aside.
+
+        A request or a question is the invoice's subject's, whose answer ends with what is waited for.
+        """
+        if not talking:
+            return await self._is_ours(conversa, empresa, pedido)
+        if pedido is None and begins_a_note(palavras.texto):
+            await self._put_aside(conversa)
+            return False
+        return pedido is not None or palavras.proprias is not None or not asks_aside(palavras.texto)
 
     async def _is_ours(self, conversa: str, empresa: Empresa, pedido: Pedido | None) -> bool:
         """Tell an issued note from the open draft, which "cancela a nota" and its own client's name mean."""

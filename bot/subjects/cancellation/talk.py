@@ -9,7 +9,7 @@ import structlog
 
 from bot.conversation.inbound import Palavras, Toque
 from bot.subjects.cancellation.choose_note import ask_which, choose
-from extractor.requests.cancellation import Ultima, keeps, too_vague
+from extractor.requests.cancellation import Ultima, is_greeting, keeps, too_vague
 from persistence.conversations import snapshots
 from persistence.db.clock import database_now
 from persistence.fiscal import cancellations, issued
@@ -173,6 +173,8 @@ def _event(entrada: Palavras) -> Evento:
     """Return what the words say of the cancellation; forwarded or edited ones may tell why, and decide nothing."""
     if keeps(entrada.decidem):
         return Manteve()
+    if is_greeting(entrada.texto):
+        return ConversouNoCancelamento(saudacao=True)
     if too_vague(entrada.texto) or keeps(entrada.texto):
         return ConversouNoCancelamento()
     return Motivou(Codigo.OUTROS, entrada.texto)

@@ -17,6 +17,7 @@ from bot.conversation.memory import ConversationMemory
 from bot.conversation.session_events import replanned
 from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
+from bot.subjects.cancellation.asides import open_question, with_question
 from bot.subjects.invoice.clients import ClientFinder
 from bot.subjects.invoice.facts import (
     as_amount,
@@ -196,6 +197,9 @@ class Invoice:
             if escolha is not None:
                 return Plano((escolha,), ativa)
         plano = await plan(chegada.entrada, dita, memory, agora, proprias)
+        if turn.conversa.cancelando and isinstance(chegada.entrada, Palavras):
+            falta = await open_question(self._r.database, turn.lease.lane)
+            plano = with_question(plano, falta) if falta else plano
         if plano.errado is None:
             return plano
         antiga = Sessao(_UNBORN, turn.lease.lane, empresa.id, empresa.razao_social, rascunho=plano.rascunho)

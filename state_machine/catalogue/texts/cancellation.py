@@ -60,12 +60,15 @@ def pergunta_motivo(c: Cancelamento) -> Mensagem:
     return Mensagem(
         f"*Cancelar esta nota?*\n{descreve(c.nota)}\n\n"
         "Qual é o motivo? Toca em um botão ou me escreve em uma frase (pelo menos 15 letras).",
-        (
-            Botao(f"cancelar_erro:{c.id}:{c.versao}", MOTIVO_DO_BOTAO["1"][0]),
-            Botao(f"cancelar_nao_prestado:{c.id}:{c.versao}", MOTIVO_DO_BOTAO["2"][0]),
-            _nao_cancelar(c),
-        ),
+        _motivos(c),
     )
+
+
+def pergunta_de_novo(c: Cancelamento, antes: str = "") -> Mensagem:
+    """Say in one line what a cancellation waits for, after what was asked meanwhile (``antes``)."""
+    if c.motivo is None:
+        return Mensagem(f"{antes}Para cancelar a nota {c.nota.numero}, falta o *motivo*.", _motivos(c))
+    return Mensagem(f"{antes}Para cancelar a nota {c.nota.numero}, falta o seu toque no botão.", _decisao(c))
 
 
 def motivo_curto(c: Cancelamento) -> Mensagem:
@@ -82,8 +85,20 @@ def resumo(c: Cancelamento, titulo: str = CONFERE) -> Mensagem:
     motivo = c.motivo.texto if c.motivo else ""
     return Mensagem(
         f"{titulo}\n\n{descreve(c.nota)}\nMotivo: {motivo}",
-        (Botao(f"cancelar_sim:{c.id}:{c.versao}", "Cancelar a nota"), _nao_cancelar(c)),
+        _decisao(c),
     )
+
+
+def _motivos(c: Cancelamento) -> tuple[Botao, ...]:
+    return (
+        Botao(f"cancelar_erro:{c.id}:{c.versao}", MOTIVO_DO_BOTAO["1"][0]),
+        Botao(f"cancelar_nao_prestado:{c.id}:{c.versao}", MOTIVO_DO_BOTAO["2"][0]),
+        _nao_cancelar(c),
+    )
+
+
+def _decisao(c: Cancelamento) -> tuple[Botao, ...]:
+    return (Botao(f"cancelar_sim:{c.id}:{c.versao}", "Cancelar a nota"), _nao_cancelar(c))
 
 
 def _nao_cancelar(c: Cancelamento) -> Botao:

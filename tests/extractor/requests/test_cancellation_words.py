@@ -13,6 +13,7 @@ from extractor.requests.cancellation import (
     Qual,
     Ultima,
     begins_a_note,
+    is_greeting,
     keeps,
     request,
     similar,
@@ -143,3 +144,10 @@ def test_names_are_found_shortened_and_mistyped_and_no_others():
 def test_an_order_of_a_new_invoice_is_no_reason(words, begins):
     """It has a value right after the word."""
     assert begins_a_note(words) is begins
+
+
+def test_an_amount_and_a_greeting_are_no_reason() -> None:
+    """Neither tells why, however long it is written."""
+    assert all(map(too_vague, ("mil e quinhentos reais", "1500", "R$ 1.500,00")))
+    assert all(map(is_greeting, ("bom dia", "Oi, tudo bem?")))
+    assert not is_greeting("bom dia, o cliente desistiu")

@@ -361,3 +361,29 @@ async def test_a_new_invoice_ends_the_question(road: Road) -> None:
     await ana.say(f"cancela a nota {note.numero}")
     assert "R$ 321,00" in (await ana.say(f"nota de 321 pra {PADARIA}, aula de canto")).text
     assert (await _status(road, note))["estado"] == "desistido"
+
+
+async def test_what_is_asked_meanwhile_is_answered_and_is_no_reason(road: Road) -> None:
+    """Each aside gets its answer and one line of what is waited for; the reason and the button work as ever."""
+    ana, note = await _issued(road)
+    await ana.say(f"cancela a nota {note.numero}")
+    missing = f"Para cancelar a nota {note.numero}, falta o *motivo*."
+    for words, said in (
+        ("você é gente?", "Sou a Prosa"),
+        ("bom dia", "Oi! "),
+        ("minhas notas", f"{note.numero}"),
+        ("falar com uma pessoa", "Chamei a equipe"),
+    ):
+        answer = await ana.say(words)
+        assert answer.text.startswith(said) or said in answer.text.removesuffix(missing), answer.text
+        assert answer.text.endswith(missing)
+        assert [button.title for button in answer.buttons][-1] == "Não cancelar"
+    assert "Qual é o motivo?" in (await ana.say("mil e quinhentos reais")).text
+    conversa = road.conversation(ana)
+    asked = "SELECT pessoa_motivo FROM conversas WHERE conversa = $1"
+    assert await road.database.pool.fetchval(asked, conversa) == "palavras"
+    assert WHY in (await ana.say(WHY)).text
+    assert (await ana.say("você é gente?")).text.endswith("falta o seu toque no botão.")
+    assert "Pedi o cancelamento" in (await ana.press("Cancelar a nota")).text
+    await road.settled()
+    assert _stands(road, note) == CANCELLED
