@@ -158,8 +158,8 @@ async def test_substituted_through_kills(stage: Stage) -> None:
     await _judge(stage, person, "105102", f"Substitui a nota {old.numero}", f"A nota {old.numero} foi substituída")
     assert left == []
     await person.touch("Substituir a nota", offered)
-    new = [note for note in stage.world.sefin.notes.values() if note is not old]
-    over = f"substituída pela nota {new[0].numero}"
+    _, new = stage.world.sefin.notes.values()
+    over = f"substituída pela nota {new.numero}"
     await _hears(person, f"já foi {over}, então não há o que substituir")
     assert f"*{over}*" in (await person.say("minhas notas")).text
     assert f"está {over}" in (await person.say(f"cancela a nota {old.numero}")).text
