@@ -142,12 +142,14 @@ class InvoiceIntent:
 class Explicacao:
     """Why a note was rejected: ``texto`` is a short pt-BR phrase; ``campo`` what the user can change, if anything.
 
-    ``suporte`` is true when only staff can repair it (the company's own registration or our layout).
+    ``suporte`` is true when only staff can repair it (the company's own registration or our layout), ``troca`` when the
+    note may not take the place of the one that it names: no correction of it helps.
     """
 
     texto: str
     campo: Campo | None
     suporte: bool = False
+    troca: bool = False
 
 
 Prepared: TypeAlias = "bytes | NotSent | Misconfigured | Rejected"

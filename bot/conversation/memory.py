@@ -63,6 +63,12 @@ class ConversationMemory:
         async with self._database.alone() as connection:
             return await issued.is_cancelled(connection, sessao.sessao_id)
 
+    async def refused_instead(self, sessao: Sessao) -> Sessao | None:
+        """The newest session of which a refused invoice should have taken the place of this one's note."""
+        async with self._database.alone() as connection:
+            found = await issued.refused_instead(connection, sessao.sessao_id)
+        return await self.load(found) if found else None
+
     async def wrong(self, sessao: Sessao) -> str | None:
         """What its person said to be wrong with the session's cancelled note, ``None`` where nothing was told."""
         async with self._database.alone() as connection:

@@ -101,6 +101,7 @@ async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo:
         (passo.outra,) if passo.outra else tuple(outras),
         explicacao.campo if explicacao else None,
         incerta=passo.texto is not None and passo.andamento.duvida,
+        troca=explicacao is not None and explicacao.troca,
     )
     again = f":{tarefa.epoch}" if passo.aviso == "ainda_quer" else ""  # asked anew each day that it waits
     again = ":parada" if passo.texto is not None else again

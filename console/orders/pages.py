@@ -62,6 +62,7 @@ def _sentence(emissao: Any, origem: str) -> Frase:
             ausente=emissao.ausente_desde is not None,
             numero=emissao.numero,
             nota=emissao.nota_status,
+            substituta=emissao.substituta,
             motivo=labels.motivo(emissao.erro_mensagem),
             suspensa=emissao.envio_suspenso,
         )

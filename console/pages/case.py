@@ -166,6 +166,7 @@ def situation(caso: Caso, registro: CaseTimeline) -> SituacaoDaSessao:
         ausente=bool(emissao and emissao.ausente_desde),
         numero=emissao.numero if emissao else None,
         nota=emissao.nota_status if emissao else None,
+        substituta=emissao.substituta if emissao else None,
         motivo=_reason(registro) or labels.motivo(emissao.erro_mensagem if emissao else None),
         nossa=s.pendente is None,
         suspensa=s.envio_suspenso,

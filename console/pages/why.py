@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, assert_never
 from console.render.format import duration
 from console.render.labels import da_equipe, por_que_pediu
 from state_machine.cancellation.machine import StatusNota
+from state_machine.catalogue.texts.substitution import fim
 from state_machine.invoice.field_table import field_named
 from state_machine.machine.states import Estado
 from state_machine.protocol.emission import StatusEmissao
@@ -57,6 +58,7 @@ class SituacaoDaSessao:
     ausente: bool = False
     numero: str | None = None
     nota: str | None = None  # how the issued note stands: see ``StatusNota``
+    substituta: str | None = None  # the number of the note that took its place
     motivo: str | None = None
     suspensa: str | None = None
     atendente: str | None = None
@@ -129,7 +131,7 @@ def _aprovado(s: SituacaoDaSessao) -> Frase:
     nota = f"A nota {s.numero}" if s.numero else "A nota"
     match s.nota:
         case StatusNota.CANCELADO:
-            return Frase(f"{nota} foi autorizada e depois cancelada.", "Nada a fazer.", "off")
+            return Frase(f"{nota} foi autorizada e depois {fim(s.substituta)}.", "Nada a fazer.", "off")
         case StatusNota.CANCELAMENTO_PENDENTE:
             texto = f"{nota} foi autorizada; o cancelamento está com a prefeitura."
             return Frase(texto, "Até ela responder, a nota vale.", "busy")

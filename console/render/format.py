@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from console.render import labels, masks
 from persistence.staff.queue import COUNTED
+from state_machine.catalogue.texts.substitution import fim
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
 
@@ -142,6 +143,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "contagem": count,
         "whatsapp": whatsapp,
     }
+    env.globals["fim"] = fim
     env.globals["situacao"] = labels.situacao
     env.globals["emissao_dita"] = labels.emissao
     env.globals["linha_dita"] = labels.linha

@@ -55,11 +55,6 @@ _OF_STAFF: Final[Mapping[str, str]] = {
     "E0039": "sua cidade não liberou o emissor nacional para as empresas dela",
     "E0116": "a inscrição municipal no cadastro da sua empresa não confere com a da prefeitura",
     "E0120": "a prefeitura pede a nota sem a inscrição municipal, ou sem a que está no seu cadastro",
-    # a note that takes the place of another
-    "E0042": "a chave da nota que seria substituída não é válida",
-    "E0044": "a nota que seria substituída não existe no emissor nacional",
-    "E0046": "a nota que seria substituída já está cancelada",
-    "E0061": "a nota de MEI ou Simples não se substitui para mudar valor, cliente ou competência",
     # the service
     "E0310": "o código do serviço no cadastro da sua empresa não existe na lista nacional",
     "E0312": "a cidade não administra o código do serviço que está no cadastro da sua empresa",
@@ -83,6 +78,13 @@ _OF_STAFF: Final[Mapping[str, str]] = {
     "E1209": "o certificado digital da sua empresa não diz de que CNPJ ele é",
     "E1217": "o emissor nacional está em manutenção",
 }
+# A note that takes the place of another.
+_OF_SUBSTITUTION: Final[Mapping[str, str]] = {
+    "E0042": "a chave da nota antiga não é válida",
+    "E0044": "a nota antiga não existe no emissor nacional",
+    "E0046": "a nota antiga já está cancelada",
+    "E0061": "a nota de MEI ou Simples não se substitui para mudar valor, cliente ou competência",
+}
 # Those of which the contract names the subject alone.
 _BY_SUBJECT: Final[tuple[tuple[Explicacao, str], ...]] = (
     (RECUSADOS[Campo.DOCUMENTO], "E0188 E0206"),
@@ -103,6 +105,8 @@ def _rows() -> Iterator[tuple[str, Explicacao]]:
         yield codigo, Explicacao(texto, campo)
     for codigo, texto in _OF_STAFF.items():
         yield codigo, of_staff(texto)
+    for codigo, texto in _OF_SUBSTITUTION.items():
+        yield codigo, Explicacao(texto, None, troca=True)
     for explicacao, lista in _BY_SUBJECT:
         yield from ((codigo, explicacao) for codigo in lista.split())
 

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 SOMEBODY = "outra pessoa da empresa"  # where the conversation that made a note has no name
 RECENT = 300  # notes among which a client's name is looked for: a busy month of a small company
 
+_NEWER, _NEWER_NOTE = nfse_emissao.alias(), nfse_processada.alias()
+SUBSTITUTA = (  # the number of the note that took the place of an emission's
+    sa.select(_NEWER_NOTE.c.numero)
+    .join(_NEWER, _NEWER.c.id == _NEWER_NOTE.c.emissao_id)
+    .where(_NEWER.c.substitui_id == nfse_emissao.c.id)
+    .limit(1)
+    .correlate(nfse_emissao)
+    .scalar_subquery()
+    .label("substituta")
+)
 _SELECT = (
     sa.select(
         nfse_processada.c.emissao_id,
@@ -32,6 +42,7 @@ _SELECT = (
         session_snapshot.c.conversa,
         session_snapshot.c.sessao_id,
         sa.func.coalesce(conversas.c.nome_perfil, conversas.c.wa_id, SOMEBODY).label("quem"),
+        SUBSTITUTA,
     )
     .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
     .join(cliente_tomador, cliente_tomador.c.id == nfse_emissao.c.tomador_id)
@@ -91,6 +102,16 @@ _KEY = sa.select(nfse_processada.c.chave).join(nfse_emissao, nfse_emissao.c.id =
 _KEY_OF = _KEY.where(_THIS, nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"))
 
 
+_OLD = nfse_emissao.alias()
+_REFUSED_INSTEAD = (
+    sa.select(nfse_emissao.c.sessao_id)
+    .join(_OLD, _OLD.c.id == nfse_emissao.c.substitui_id)
+    .where(_OLD.c.sessao_id == sa.bindparam("b_sessao"), nfse_emissao.c.status == StatusEmissao.REJEITADO)
+    .order_by(nfse_emissao.c.id.desc())
+    .limit(1)
+)
+
+
 def _mark(para: StatusNota) -> sa.Update:
     values: dict[str, Any] = {"status": para}
     if para is StatusNota.CANCELADO:
@@ -114,6 +135,7 @@ def _nota(row: Any, conversa: str | None) -> NotaEmitida:
         known(StatusNota, row.status),
         row.quem if conversa is not None and row.conversa != conversa else None,
         row.sessao_id if row.conversa == conversa else None,
+        row.substituta,
     )
 
 
@@ -207,3 +229,9 @@ def replaced(connection: Connection, emissao_id: int) -> None:
 async def is_being_replaced(connection: Connection, emissao_id: int) -> bool:
     """Tell whether an emission of ours takes, or took, the place of this one's note."""
     return bool((await connection.execute(_BEING_REPLACED, {"b_emissao": emissao_id})).scalar_one())
+
+
+async def refused_instead(connection: Connection, sessao_id: str) -> str | None:
+    """Return the newest session of which a refused invoice should have taken the place of this session's note."""
+    found: str | None = (await connection.execute(_REFUSED_INSTEAD, {"b_sessao": sessao_id})).scalar_one_or_none()
+    return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.fiscal.issued import SUBSTITUTA
 from persistence.people.channels import canal_of
 from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, session_snapshot
 from persistence.versions import known
@@ -71,6 +72,7 @@ _NEWEST = (
         nfse_processada.c.numero,
         nfse_processada.c.status.label("nota"),
         session_snapshot.c.cnpj_razao_social,
+        SUBSTITUTA,
     )
     .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
     .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
@@ -196,6 +198,7 @@ async def listed(connection: Connection, conversa: str, empresa_id: int, limit: 
             cancelada=row.nota == StatusNota.CANCELADO,
             sessao=row.sessao_id,
             competencia=row.competencia,
+            substituta=row.substituta,
         )
         for row in await connection.execute(statement, values)
     ]

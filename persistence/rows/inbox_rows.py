@@ -155,7 +155,7 @@ class EmissionRow(RowKind):
     """What became of an emission, told to its session.
 
     ``campo`` is the field that a refusal blames, ``outras`` the numbers of other notes of the same content.
-    ``incerta``: it takes long, and the note may exist.
+    ``incerta``: it takes long, and the note may exist. ``troca``: what was refused is that it takes another's place.
     """
 
     tipo: ClassVar[str] = "emissao"
@@ -167,6 +167,7 @@ class EmissionRow(RowKind):
     outras: tuple[str, ...] = ()
     campo: str | None = None
     incerta: bool = False
+    troca: bool = False
 
     def to_payload(self) -> Mapping[str, Any]:
         """Return the JSON to store; that it takes long has a reason where the company must repair something."""
@@ -176,7 +177,7 @@ class EmissionRow(RowKind):
                 about | ({"motivo": self.motivo} if self.motivo else {}) | ({"incerta": True} if self.incerta else {})
             )
         details = {"numero": self.numero, "motivo": self.motivo, "outras": list(self.outras)}
-        return about | details | ({"campo": self.campo} if self.campo else {})
+        return about | details | ({"campo": self.campo} if self.campo else {}) | ({"troca": True} if self.troca else {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from persistence.access.accounts import SHOWN
+from persistence.fiscal.issued import SUBSTITUTA
 from persistence.tables import (
     MENSAGENS_ABERTAS,
     MENSAGENS_LIDAS,
@@ -121,16 +122,6 @@ _SESSION = (
 )
 
 
-# The number of the note that took the place of an emission's, which counts no more.
-_NEWER, _NEWER_NOTE = nfse_emissao.alias(), nfse_processada.alias()
-_SUBSTITUTA = (
-    sa.select(_NEWER_NOTE.c.numero)
-    .join(_NEWER, _NEWER.c.id == _NEWER_NOTE.c.emissao_id)
-    .where(_NEWER.c.substitui_id == nfse_emissao.c.id)
-    .limit(1)
-    .correlate(nfse_emissao)
-    .scalar_subquery()
-)
 _LISTED = sa.select(_S.sessao_id, _S.estado, _S.created_at, _S.valor, NOTA)
 
 
@@ -146,7 +137,7 @@ async def session(connection: Connection, alcance: Alcance, sessao_id: str) -> C
             nfse_processada.c.numero,
             nfse_processada.c.chave,
             nfse_processada.c.status.label("nota_status"),
-            _SUBSTITUTA.label("substituta"),
+            SUBSTITUTA,
         )
         .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
         .where(nfse_emissao.c.session_id == row.id)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from persistence.fiscal.issued import SUBSTITUTA
 from persistence.staff.case import MESSAGES, CaseTimeline
 from persistence.staff.groups import GROUP_RESOLVED, NEWEST, WHEN
 from persistence.tables import (
@@ -35,6 +36,7 @@ def _orders(alcance: Alcance, *conditions: sa.ColumnElement[bool]) -> sa.Select[
         nfse_emissao,
         nfse_processada.c.numero,
         nfse_processada.c.status.label("nota_status"),
+        SUBSTITUTA,
         cliente_tomador.c.razao_social.label("cliente"),
         empresa.c.razao_social,
         empresa.c.envio_suspenso,

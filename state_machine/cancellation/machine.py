@@ -58,7 +58,8 @@ class NotaEmitida:
     """An issued note as the user knows it; ``valor`` in BRL, ``documento`` a bare CNPJ or CPF, ``emitida_em`` UTC.
 
     ``feita_por`` is who made it, where that was another conversation than the one that it is told to; ``sessao_id`` is
-    the session that it was made in, ``None`` where that was another conversation's.
+    the session that it was made in, ``None`` where that was another conversation's. ``substituta`` is the number of the
+    note that took its place.
     """
 
     emissao_id: int
@@ -70,6 +71,7 @@ class NotaEmitida:
     status: StatusNota
     feita_por: str | None = None
     sessao_id: str | None = None
+    substituta: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine.catalogue import questions
+from state_machine.catalogue.texts.substitution import fim
 from state_machine.invoice.summary import botao_cancelar, com_a_nota
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.machine.states import Estado
@@ -107,9 +108,10 @@ def reclama(
     qual = f"nota {nota.numero}, de {formata_brl(nota.valor)} para {apara(nota.cliente, _NOME_MAX)} ({nota.dia})"
     if nota.cancelada:
         return Mensagem(
-            f"A última por aqui é a {qual}, e ela já está cancelada. Para fazer outra, me manda os dados certos.",
+            f"A última por aqui é a {qual}, e ela já está {fim(nota.substituta)}. Para fazer outra, me manda os dados "
+            "certos.",
             (PESSOA,),
-            outras=("Ela continua cancelada. Para outra nota, me manda os dados certos.",),
+            outras=("Essa nota não vale mais. Para outra nota, me manda os dados certos.",),
         )
     ditas = " ".join(palavras.split())
     ditas = f"::{ditas}" if ditas and tamanho(ditas) <= _DITAS_MAX else ""

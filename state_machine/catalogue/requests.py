@@ -7,6 +7,7 @@ from datetime import date, datetime  # noqa: TC003 - part of a record that is bu
 from decimal import Decimal  # noqa: TC003 - likewise
 from typing import TYPE_CHECKING, Literal
 
+from state_machine.catalogue.texts.substitution import fim
 from state_machine.machine.effects import EnviarArquivo, Mensagem
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.values.documents import formata_documento
@@ -45,6 +46,7 @@ class NotaListada:
     cancelada: bool = False
     sessao: str | None = None  # that made it
     competencia: date | None = None
+    substituta: str | None = None  # the number of the note that took its place
 
     @property
     def cliente(self) -> str:
@@ -69,9 +71,9 @@ def minhas_notas(notas: Sequence[NotaListada]) -> str:
 
 
 def _linha(nota: NotaListada) -> str:
-    """One invoice of the list; a cancelled one is struck through, as it is worth nothing."""
+    """One invoice of the list; one that is over is struck through, as it is worth nothing."""
     dados = f"{formata_brl(nota.valor)} · {nota.cliente} · {nota.dia}"
-    return f"• ~{nota.numero} · {dados}~ *cancelada*" if nota.cancelada else f"• *{nota.numero}* · {dados}"
+    return f"• ~{nota.numero} · {dados}~ *{fim(nota.substituta)}*" if nota.cancelada else f"• *{nota.numero}* · {dados}"
 
 
 def status(ultima: NotaListada | None, numero: str | None = None) -> str:
@@ -79,13 +81,13 @@ def status(ultima: NotaListada | None, numero: str | None = None) -> str:
     if ultima is None:
         return sem_nota(numero) if numero else "Ainda não enviei nenhuma nota por esta conversa."
     qual = f"nota {ultima.numero}" if ultima.numero else "última nota"
-    situacao = "cancelada" if ultima.cancelada else _SITUACAO.get(ultima.status, _EM_ANDAMENTO)
+    situacao = fim(ultima.substituta) if ultima.cancelada else _SITUACAO.get(ultima.status, _EM_ANDAMENTO)
     return f"A {qual}, de {formata_brl(ultima.valor)} para {ultima.cliente} ({ultima.dia}), está {situacao}."
 
 
 def segunda_via(nota: NotaListada, formato: Literal["pdf", "xml"] = "pdf") -> EnviarArquivo:
     """Send the PDF or XML of an authorised invoice once more."""
-    cancelada = " (cancelada)" if nota.cancelada else ""
+    cancelada = f" ({fim(nota.substituta)})" if nota.cancelada else ""
     legenda = f"Segunda via da NFS-e {nota.numero}{cancelada} · {formata_brl(nota.valor)} · {nota.cliente}"
     return EnviarArquivo(nota.emissao_id, formato, f"NFSe-{nota.numero}.{formato}", legenda)
 

@@ -194,10 +194,14 @@ class NotaAutorizada:
 
 @dataclass(frozen=True, slots=True)
 class NotaRejeitada:
-    """The authority refused; ``motivo`` in plain words, ``campo`` the field to mend where one is to blame."""
+    """The authority refused; ``motivo`` in plain words, ``campo`` the field to mend where one is to blame.
+
+    ``troca``: it takes no other note in the place of the one that the invoice names.
+    """
 
     motivo: str
     campo: Campo | None
+    troca: bool = False
 
 
 @dataclass(frozen=True, slots=True)

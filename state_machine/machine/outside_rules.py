@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from state_machine.catalogue import messages, questions
 from state_machine.catalogue.texts import certificate as certificate_texts
-from state_machine.catalogue.texts.substitution import substituiu
+from state_machine.catalogue.texts.substitution import sem_troca, substituiu
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.service_choice import com_servico
@@ -132,8 +132,13 @@ def _arquivos(sessao: Sessao, evento: NotaAutorizada) -> tuple[EnviarArquivo, En
 
 
 def rejeita(sessao: Sessao, evento: NotaRejeitada, _agora: datetime) -> Decision:
-    """Say why the authority refused, and what to mend."""
+    """Say why the authority refused, and what to mend; where it takes no other note in a note's place, the way."""
     sessao = replace(sessao, pendente=evento.campo)  # what a repairing session asks for first
+    antiga = sessao.rascunho.substitui
+    if antiga and evento.troca:
+        antiga = replace(antiga, recusada=True)
+        sessao = replace(sessao, rascunho=replace(sessao.rascunho, substitui=antiga))
+        return entra(sessao, Estado.REJEITADO, Responder(sem_troca(antiga, evento.motivo)))
     return entra(sessao, Estado.REJEITADO, Responder(messages.rejeitada(sessao, evento.motivo, evento.campo)))
 
 
@@ -186,8 +191,12 @@ def renumera(sessao: Sessao, evento: NumeroTomado, _agora: datetime) -> Decision
 
 
 def reprocessa(sessao: Sessao, evento: Reprocessou, _agora: datetime) -> Decision:
-    """Try the confirmed revision again, unless the authority blamed what the user said: that only the user mends."""
-    if sessao.pendente is not None:
+    """Try the confirmed revision again, unless the authority blamed what the user said: that only the user mends.
+
+    What may not take another note's place is not sent again as what does.
+    """
+    antiga = sessao.rascunho.substitui
+    if sessao.pendente is not None or (antiga and antiga.recusada):
         return permanece(sessao)
     unica = f"reprocessa:{sessao.sessao_id}:{evento.tentativa}"
     emitir = Emitir(sessao.revisao, evento.tentativa)

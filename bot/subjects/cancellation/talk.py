@@ -114,7 +114,8 @@ class Talk:
         """Begin with this note, in the place of whatever else is being asked about it or here; ask why, if need be."""
         atual = await issued.locked(self._connection, nota.emissao_id, self._conversa)
         if atual is None or atual.status is StatusNota.CANCELADO:
-            return textos.ja_cancelada(atual or nota)
+            anew = atual is not None and motivo is not None and atual.substituta is None
+            return textos.cancelada(atual) if atual and anew else textos.ja_cancelada(atual or nota)
         if atual.status is StatusNota.CANCELAMENTO_PENDENTE:
             return textos.em_curso(atual)
         agora = await database_now(self._connection)

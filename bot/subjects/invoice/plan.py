@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
 from bot.subjects.invoice.acts import answer_to
 from bot.subjects.invoice.earlier import after_expiry, broke_off, lapsed, repairs
-from bot.subjects.invoice.repeat import repeated, repeated_note, substituted, usual, with_offer
+from bot.subjects.invoice.repeat import as_it_stands_now, repeated, repeated_note, substituted, usual, with_offer
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, begun, said
 from extractor.requests.requests import Pedido, RequestKind
@@ -20,6 +20,7 @@ from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import field_named
 from state_machine.invoice.fields import Campo
+from state_machine.machine.effects import Mensagem
 from state_machine.machine.events import (
     Abriu,
     Apagou,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from bot.subjects.invoice.requests import Memory
     from extractor.contract import Extraction
     from extractor.utterance import Utterance
-    from state_machine.machine.effects import EnviarArquivo, Mensagem
+    from state_machine.machine.effects import EnviarArquivo
     from state_machine.machine.session import Sessao
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
@@ -304,13 +305,27 @@ async def _take_up(antiga: Sessao, memory: Memory) -> Plano:
     if ativa and proposed_by(ativa.rascunho):
         return Plano((Conversou(),), ativa)
     if antiga.estado is Estado.APROVADO and await memory.cancelled(antiga):
+        if corrigida := await memory.refused_instead(antiga):
+            return await _take_up(corrigida, memory)
         errado = await memory.wrong(antiga)
         base = replace(antiga.rascunho, substitui=None)  # the note that it took the place of is gone already
         return Plano((Abriu(base),), larga=ativa, errado=errado)  # of its own: it repairs nothing
     if antiga.estado not in TAKEN_UP or await memory.repaired(antiga.sessao_id):
         resposta = messages.ja_retomada()
         return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)
-    return Plano((Abriu(antiga.rascunho, antiga.pendente),), None, origem=antiga.sessao_id, larga=ativa)
+    rascunho = await as_it_stands_now(memory, antiga.rascunho)
+    if isinstance(rascunho, Mensagem):
+        return Plano((PediuAjuda(rascunho),), ativa) if ativa else Plano(resposta=rascunho)
+    return Plano((Abriu(rascunho, antiga.pendente),), None, origem=antiga.sessao_id, larga=ativa)
+
+
+async def _goes_on(antiga: Sessao, evento: Evento, memory: Memory) -> Plano:
+    """Take words to an invoice that expired in mid-collection, unless it may be issued no more."""
+    rascunho = await as_it_stands_now(memory, antiga.rascunho)
+    if isinstance(rascunho, Mensagem):
+        return Plano(resposta=rascunho)
+    eventos, origem = after_expiry(replace(antiga, rascunho=rascunho), evento)
+    return Plano(eventos, origem=origem)
 
 
 async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> Plano:
@@ -318,8 +333,7 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
     ultima, quando = await memory.latest() or (None, None)
     recente = bool(quando and agora - quando < RECENT)
     if ultima and recente and isinstance(evento, _GO_ON) and await broke_off(ultima, memory):
-        eventos, origem = after_expiry(ultima, evento)
-        return Plano(eventos, origem=origem)
+        return await _goes_on(ultima, evento, memory)
     match evento:
         case PediuAjuda():
             return Plano(resposta=messages.ajuda())
@@ -328,7 +342,8 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
         case Informou():
             base = ultima if recente else None
             if base and await repairs(evento, base, memory):
-                return Plano((Abriu(base.rascunho, base.pendente), evento), origem=base.sessao_id)
+                plano = await _take_up(base, memory)
+                return replace(plano, eventos=(*plano.eventos, evento)) if plano.eventos else plano
             return Plano((Abriu(), evento))
         case _ if ultima and ultima.estado is Estado.PROCESSANDO and await memory.stopped(ultima):
             return Plano(resposta=messages.ainda_quer(ultima))  # words decide nothing here: the buttons do

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from extractor.fields.clients import PART_OF_NAME, find_client
 from state_machine.catalogue.texts import memory as textos
-from state_machine.catalogue.texts.substitution import sem_substituir
+from state_machine.catalogue.texts.substitution import sem_substituir, sem_troca
 from state_machine.invoice.draft import LEITURAS_MAX, Rascunho, ler
 from state_machine.invoice.fields import Campo, Candidate, Origem
 from state_machine.invoice.replaced import Substituida
@@ -107,9 +107,25 @@ async def substituted(memory: Substituting, emissao: str) -> Abriu | Mensagem:
     if nota is None or antiga is None or nota.numero is None or nota.competencia is None:
         return textos.sem_repetir(nota)
     if nota.cancelada or not replaceable(memory.empresa):
-        return Mensagem(sem_substituir(nota.numero))
+        return Mensagem(sem_substituir(nota.numero, nota.substituta))
     rascunho = replace(antiga.rascunho, substitui=Substituida(nota.emissao_id, nota.numero))
     return Abriu(_taken(rascunho, Campo.DATA, nota.competencia.isoformat()))
+
+
+async def as_it_stands_now(memory: Notes, rascunho: Rascunho) -> Rascunho | Mensagem:
+    """Return a draft that is taken up again as it may be issued, or why not: beside a note that stands, never.
+
+    The note whose place it takes may be gone since: cancelled, and the draft is an invoice of its own; or replaced.
+    """
+    antiga = rascunho.substitui
+    if antiga is None:
+        return rascunho
+    nota = await _named(memory, str(antiga.emissao_id))
+    if nota is None or nota.substituta:
+        return Mensagem(sem_substituir(antiga.numero, nota.substituta)) if nota else textos.sem_repetir(None)
+    if nota.cancelada:
+        return replace(rascunho, substitui=None)
+    return sem_troca(antiga) if antiga.recusada else rascunho
 
 
 async def _named(memory: Notes, emissao: str) -> NotaListada | None:

@@ -73,6 +73,10 @@ class Memory(Records, Usual, Protocol):
         """Whether the session's invoice was issued, and is cancelled."""
         ...
 
+    async def refused_instead(self, sessao: Sessao) -> Sessao | None:
+        """The newest session of which a refused invoice should have taken the place of this one's note."""
+        ...
+
     async def wrong(self, sessao: Sessao) -> str | None:
         """What its person said to be wrong with the session's cancelled note."""
         ...

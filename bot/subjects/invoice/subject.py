@@ -360,7 +360,7 @@ def _event(news: EmissionRow) -> Evento:
         case EmissionRow(aviso="autorizada", numero=str(numero)):
             return NotaAutorizada(numero, news.emissao_id, news.outras)
         case EmissionRow(aviso="rejeitada", motivo=motivo, campo=campo):
-            return NotaRejeitada(motivo or "o motivo não veio", known(Campo, campo) if campo else None)
+            return NotaRejeitada(motivo or "o motivo não veio", known(Campo, campo) if campo else None, news.troca)
         case EmissionRow(aviso="falhou", motivo=motivo):
             return EmissaoFalhou(motivo or "")
         case EmissionRow(aviso="demorou"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from state_machine.catalogue.texts.substitution import fim
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
@@ -174,7 +175,7 @@ def com_a_equipe(nota: NotaEmitida) -> Mensagem:
 
 def ja_cancelada(nota: NotaEmitida) -> Mensagem:
     """Nothing left to do."""
-    return Mensagem(f"A nota {nota.numero} já está cancelada.\n{descreve(nota)}")
+    return Mensagem(f"A nota {nota.numero} já está {fim(nota.substituta)}.\n{descreve(nota)}")
 
 
 def encerrado(c: Cancelamento) -> Mensagem:

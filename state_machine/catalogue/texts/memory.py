@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine.catalogue.choices import LINHA_MAX
+from state_machine.catalogue.texts.substitution import fim
 from state_machine.invoice.draft import LEITURA_MAX
 from state_machine.invoice.summary import legivel, resumo
 from state_machine.machine.effects import Botao, Mensagem, Opcao
@@ -80,8 +81,10 @@ def nada_a_repetir() -> Mensagem:
 
 
 def sem_repetir(nota: NotaListada | None) -> Mensagem:
-    """Say why the invoice of a button is not repeated: it was cancelled, or is not of the company of now."""
-    porque = f"A {_qual(nota)}, foi cancelada" if nota else "Aquela nota não é da empresa pela qual você emite agora"
+    """Say why the invoice of a button is not repeated: it is over, or is not of the company of now."""
+    porque = "Aquela nota não é da empresa pela qual você emite agora"
+    if nota:
+        porque = f"A {_qual(nota)}, foi {fim(nota.substituta)}"
     return Mensagem(f"{porque}, então não repeti. Para outra nota, me manda o CNPJ ou CPF, o valor e o serviço.")
 
 

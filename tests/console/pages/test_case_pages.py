@@ -295,7 +295,7 @@ async def test_a_cancelled_note_is_cancelled_everywhere(desk: Desk) -> None:
     await desk.road.settled()
     other = (await desk.road.session(ana))["sessao_id"]
     codigo = await pool.fetchval("SELECT codigo FROM conversas WHERE conversa = $1", session["conversa"])
-    wanted = ('<span class="badge off">cancelada</span>', '<s title="nota cancelada">R$ 1.800,00</s>')
+    wanted = ('<span class="badge off">cancelada</span>', '<s title="não vale mais">R$ 1.800,00</s>')
     async with desk.office.at_work(Papel.SUPERVISOR) as rita:
         own, phone = f"/console/sessoes/{sessao_id}", (await rita.search(ana.who))[1]
         for page in ("/console?ver=todas", phone, own, f"/console/sessoes/{other}", f"/console/contatos/{codigo}"):
@@ -309,6 +309,7 @@ async def test_a_cancelled_note_is_cancelled_everywhere(desk: Desk) -> None:
             row for row in (await rita.get("/console/exportar.csv?ver=todas"))[1].splitlines() if sessao_id in row
         )
         assert ";cancelada;" in line
+        assert "*cancelada*" in (await ana.say("minhas notas")).text
         newer = (await _issued(desk))[1]["sessao_id"]
         numero = await pool.fetchval(
             "UPDATE nfse_emissao n SET substitui_id = o.id FROM nfse_emissao o, nfse_processada p "
@@ -316,9 +317,11 @@ async def test_a_cancelled_note_is_cancelled_everywhere(desk: Desk) -> None:
             newer,
             sessao_id,
         )
-        assert f"substituída pela {numero}" in (await rita.get(own))[1]
+        shown = (await rita.get(own))[1]
+        assert f"</s> substituída pela nota {numero}</dd>" in shown
+        assert f"foi autorizada e depois substituída pela nota {numero}." in shown
     answer = await ana.say("minhas notas")
-    assert "*cancelada*" in answer.text
+    assert f"*substituída pela nota {numero}*" in answer.text
 
 
 async def test_a_page_of_long_messages_stops_nobody(desk: Desk) -> None:

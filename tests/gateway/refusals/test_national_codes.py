@@ -26,7 +26,8 @@ def test_every_phrase_is_plain_and_fits_into_a_sentence(explicacao: Explicacao) 
     assert not re.search(r"E\d|XML|JSON|DPS|payload|cTrib", explicacao.texto)
     assert explicacao.texto[0].islower()
     assert not explicacao.texto.endswith(".")
-    assert explicacao.suporte == explicacao.texto.endswith("isso quem ajusta é o suporte") == (explicacao.campo is None)
+    assert explicacao.suporte == explicacao.texto.endswith("isso quem ajusta é o suporte")
+    assert explicacao.suporte == (explicacao.campo is None and not explicacao.troca)
 
 
 def test_no_code_is_listed_twice() -> None:

@@ -118,6 +118,16 @@ async def test_a_note_whose_place_was_taken_counts_no_more(database: Database) -
     gone = await pool.fetchrow(standing, old)
     assert (gone["status"], gone["cancelado_em"] is not None) == ("cancelado", True)
     assert (await pool.fetchrow(standing, new))["status"] == "autorizado"
+    async with database.transaction() as connection:
+        known = await issued.locked(connection, old), await issued.locked(connection, new)
+    numero = await pool.fetchval("SELECT numero FROM nfse_processada WHERE emissao_id = $1", new)
+    assert [nota.substituta for nota in known if nota] == [numero, None]
+    session = await pool.fetchval("SELECT sessao_id FROM nfse_emissao WHERE id = $1", old)
+    async with database.transaction() as connection:
+        assert await issued.refused_instead(connection, session) is None
     await pool.execute("UPDATE nfse_emissao SET status = 'rejeitado' WHERE id = $1", new)
     async with database.transaction() as connection:
         assert not await issued.is_being_replaced(connection, old)
+        assert await issued.refused_instead(connection, session) == await pool.fetchval(
+            "SELECT sessao_id FROM nfse_emissao WHERE id = $1", new
+        )

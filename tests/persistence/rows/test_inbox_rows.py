@@ -23,6 +23,7 @@ STORED: list[tuple[str, dict[str, Any]]] = [  # as the releases before and after
     ("gateway", {"corpo": "not JSON", "hints": []}),
     ("emissao", {**NEWS, "aviso": "autorizada", "numero": "12", "outras": ["11"]}),
     ("emissao", {**NEWS, "aviso": "rejeitada", "motivo": "o CNPJ não existe", "campo": "documento"}),
+    ("emissao", {**NEWS, "aviso": "rejeitada", "motivo": "a nota já está cancelada", "troca": True}),
     ("emissao", {**NEWS, "aviso": "falhou", "motivo": "prazo"}),
     ("certificado", {"aviso": "guardado", "empresa": "ANA DESIGN ME", "vence": "2027-03-14"}),
     ("certificado", {"aviso": "trocado", "empresa": "ANA DESIGN ME", "vence": "2027-03-14"}),

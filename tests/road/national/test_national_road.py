@@ -41,6 +41,7 @@ from tests.road.road_stage import waits_passing
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from operations.company import CompanyForm
     from proofs.sandbox.nacional.sefin import SefinSimulator
     from proofs.sandbox.world import World
     from tests.road.road_people import Road
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
 NAME = "nacional"
 SENHA = "senha-do-a1"
 FORM = replace(COMPANY, regime="simples", canal=NAME, tributos_sn="6")
+NORMAL: dict[str, Any] = {
+    "regime": "normal",
+    **{f"tributos_{whose}": "2" for whose in ("federal", "estadual", "municipal")},
+}
 CNPJ = COMPANY.cnpj
 CITIES: dict[str, City] = {}
 _STATUS = "SELECT status FROM nfse_emissao WHERE sessao_id = $1 ORDER BY id DESC LIMIT 1"
@@ -94,10 +99,10 @@ async def _certificate(road: Road) -> None:
     await keep_certificate(road.database, vault_of(road.house.settings), cnpj=CNPJ, arquivo=pfx, senha=SENHA)
 
 
-async def _confirmed(road: Road) -> tuple[Person, str]:
+async def _confirmed(road: Road, form: CompanyForm = FORM) -> tuple[Person, str]:
     """Return somebody new of the company who confirmed an invoice, and its session."""
     person = Person(road.world, new_phone())
-    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    await add_company(road.database, replace(form, usuarios=(person.who,)), None, REGISTRY)
     await person.say(unlike())
     await person.touch("Confirmar")
 
@@ -499,6 +504,40 @@ async def test_a_wrong_note_is_cancelled_by_a_signed_event_and_made_anew(road: R
     await person.touch("Confirmar", redone)
     anew = await _one_note(road, sefin, (await road.session(person))["sessao_id"])
     assert (anew.valor, anew.tomador) == (Decimal(1800), note.tomador)
+
+
+async def test_a_refused_substitution_goes_on_as_cancel_and_redo(road: Road, sefin: SefinSimulator) -> None:
+    """The correction is kept; nothing is issued beside the old note while it stands, by no word or button."""
+    form = replace(FORM, tributos_sn=None, **NORMAL)
+    person, session = await _confirmed(road, form)
+    note = await _one_note(road, sefin, session)
+    await person.files(late=True)
+    offered = await person.say(f"corrige a nota {note.numero}, o valor era 1.800")
+    shown = await person.press("Substituir a nota", offered)
+    assert f"Substitui a nota {note.numero}" in shown.text
+    sefin.faults.set("rejeitar", times=1, message="E0061")
+    await person.touch("Confirmar", shown)
+    async with waits_passing(road):
+        refused = await person.expect("não pode ser substituída")
+    assert "a nota de MEI ou Simples não se substitui" in refused.text
+    for again in ("o valor era 1.900", "retoma a nota"):
+        answer = await person.say(again)
+        assert "não pode ser substituída" in answer.text
+        assert [button.title for button in answer.buttons] == ["Cancelar e refazer"]
+    assert not sefin.notes[note.chave].events
+    await person.press("Cancelar e refazer", refused)
+    await person.press("Cancelar a nota")
+    async with waits_passing(road):
+        cancelled = await person.expect(f"Nota {note.numero} cancelada")
+    redone = await person.press("Refazer", cancelled)
+    assert "1.800,00" in redone.text
+    assert "Substitui" not in redone.text
+    await person.touch("Confirmar", redone)
+    anew = await _one_note(road, sefin, (await road.session(person))["sessao_id"])
+    assert (anew.valor, anew.tomador) == (Decimal(1800), note.tomador)
+    assert [event.tipo for event in sefin.notes[note.chave].events] == ["101101"]
+    gone = await person.press("Substituir a nota", offered)
+    assert f"A nota {note.numero} já não vale" in gone.text
 
 
 async def test_nothing_is_issued_beside_the_note_that_it_replaces(road: Road) -> None:

@@ -158,4 +158,9 @@ async def test_substituted_through_kills(stage: Stage) -> None:
     await _judge(stage, person, "105102", f"Substitui a nota {old.numero}", f"A nota {old.numero} foi substituída")
     assert left == []
     await person.touch("Substituir a nota", offered)
-    await _hears(person, "não há o que substituir")
+    _, new = stage.world.sefin.notes.values()
+    over = f"substituída pela nota {new.numero}"
+    await _hears(person, f"já foi {over}, então não há o que substituir")
+    assert f"*{over}*" in (await person.say("minhas notas")).text
+    assert f"está {over}" in (await person.say(f"cancela a nota {old.numero}")).text
+    assert f"({over})" in (await person.say(f"segunda via da nota {old.numero}")).text

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state_machine.invoice.fields import Campo
+from state_machine.invoice.replaced import Substituida
 from state_machine.machine.effects import Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio
 from state_machine.machine.events import (
     EVENTOS,
@@ -263,6 +264,22 @@ def test_a_refusal_of_what_the_user_said_is_the_users_to_mend():
     refused = diz(em_processo(), NotaRejeitada("valor", Campo.VALOR)).sessao
     decision = diz(refused, Reprocessou(2))
     assert (decision.sessao, decision.aplicado, decision.efeitos) == (refused, False, ())
+
+
+def test_what_may_take_no_notes_place_is_not_sent_again():
+    """The way that is left is told with its button, the correction stays, and staff's order does nothing."""
+    processo = em_processo()
+    antiga = Substituida(7, "12")
+    processo = replace(processo, rascunho=replace(processo.rascunho, substitui=antiga))
+    decision = diz(processo, NotaRejeitada("a nota antiga já está cancelada", None, troca=True))
+    refused = decision.sessao
+    assert refused.rascunho == replace(processo.rascunho, substitui=replace(antiga, recusada=True))
+    assert "a nota antiga já está cancelada" in resposta(decision).texto
+    assert [botao.id for botao in resposta(decision).botoes] == ["refazer_nota:7"]
+    again = diz(refused, Reprocessou(2))
+    assert (again.sessao, again.aplicado, again.efeitos) == (refused, False, ())
+    ours = diz(processo, NotaRejeitada("codigo de servico", None)).sessao  # no fault of the substitution
+    assert emissoes(diz(ours, Reprocessou(2))) == [Emitir(ours.revisao, 2)]
 
 
 @pytest.mark.parametrize("estado", sorted(FINAIS))
