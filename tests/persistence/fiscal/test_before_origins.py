@@ -72,6 +72,7 @@ async def test_rows_from_before_origins_are_finished_and_their_notes_cancelled(
         (waits[0], CONVERSA, taken[0].sessao_id, "pendente", True),
         (waits[1], CONVERSA, taken[1].sessao_id, "enviado", False),
     ]
+    assert [tarefa.payload for tarefa in taken] == [b"[]", b"[]"]  # as that release stored them
     for tarefa in taken:
         async with database.transaction() as connection:
             done = Passo(replace(tarefa.andamento, status=StatusEmissao.CONCLUIDO), None)
