@@ -177,7 +177,10 @@ class Adapter(Protocol[Key]):
         ...
 
     def payload(self, intent: InvoiceIntent) -> bytes:
-        """Return the exact bytes to send for ``intent``; pure, so that they can be stored before they leave."""
+        """Return the exact bytes to send for ``intent``; pure, so that they can be stored before they leave.
+
+        Where ``natureza.prepares``, what they are made of: JSON.
+        """
         ...
 
     async def check(self, intent: InvoiceIntent) -> Rejected | None:

@@ -11,6 +11,7 @@ from aiohttp import web
 from console.pages.timeline import shown
 from console.pages.why import MOTIVOS, nome_do_campo
 from console.render.format import Olhar
+from persistence.fiscal.emissions import stored_bytes
 from persistence.staff import case as staff_case
 from state_machine.invoice.field_table import FIELDS
 
@@ -108,7 +109,7 @@ def _payloads(emissoes: list[Any]) -> list[tuple[str, Any]]:
     found = []
     for emissao in emissoes:
         nome = emissao.id_integracao
-        found.append((f"Enviado ao gateway · {nome}", _json(emissao.payload_enviado)))
+        found.append((f"Enviado ao gateway · {nome}", _json(stored_bytes(emissao))))
         if emissao.resposta_gateway is not None:
             found.append((f"Última resposta do gateway · {nome}", emissao.resposta_gateway))
         if emissao.webhook_payload is not None:

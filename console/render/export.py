@@ -72,7 +72,7 @@ def _row(row: Any, olhar: Olhar) -> dict[str, str]:
         "cliente": (row.cnpj_razao_social or "") if company else olhar.pessoa(row.cnpj_razao_social),
         "documento": olhar.documento(row.cnpj),
         "valor": _decimal(row.valor_servico if row.valor_servico is not None else row.valor),
-        "iss_percentual": _decimal(staff_export.rate(row.payload_enviado)),
+        "iss_percentual": _decimal(staff_export.rate(row.bytes)),
         "servico": olhar.texto(row.descricao_servico),
         "telefone": olhar.telefone(row.wa_id),
         "sessao_id": row.sessao_id,

@@ -155,7 +155,7 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         revisao=row.revisao,
         primeira=row.primeira,
         prestador_id=row.prestador_id,
-        payload=row.payload_enviado,
+        payload=stored_bytes(row),
         a_preparar=row.a_preparar,
         id_externo=row.id_externo,
         correlacao=row.correlacao,
@@ -167,6 +167,12 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         clock=DatabaseClock(row.agora),
         numerada=row.numero_rps is not None,
     )
+
+
+def stored_bytes(row: Any) -> bytes:
+    """Return what is sent of an emission's row, or what it is made of as long as it is not made."""
+    kept: bytes = row.payload_enviado if row.bytes is None else row.bytes  # an older release writes only the former
+    return kept
 
 
 def _andamento(row: Any, status: StatusEmissao) -> Andamento:

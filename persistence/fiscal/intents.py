@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class NovaEmissao:
     """What the user confirmed, ready to be stored; ``payload`` is what will be sent, byte for byte.
 
-    ``a_preparar``: the channel makes what is sent of it, in the worker.
+    ``a_preparar``: the channel makes what is sent of it, in the worker; it is JSON.
     """
 
     origin: Origin
@@ -77,7 +78,7 @@ _CREATE = nfse_emissao.insert().values(proxima_acao_em=sa.func.now()).returning(
 
 
 _PREPARED = sa.text(f"""
-UPDATE nfse_emissao SET payload_enviado = :payload, a_preparar = false
+UPDATE nfse_emissao SET bytes = :payload, payload_enviado = :payload, a_preparar = false
 WHERE id = :id AND epoch = :epoch AND status = '{StatusEmissao.PENDENTE}' AND a_preparar
 """)  # noqa: S608 - our own constants
 _VERSIONS = sa.text("""
@@ -109,6 +110,8 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         **documents.columns(nova.conteudo),
         "status": StatusEmissao.DESCONHECIDO if nova.perguntar else StatusEmissao.PENDENTE,
         "em_duvida": nova.perguntar,
+        "intencao": orjson.loads(nova.payload) if nova.a_preparar else None,
+        "bytes": None if nova.a_preparar else nova.payload,
         "payload_enviado": nova.payload,
         "correlacao": nova.correlacao,
         "serie_rps": nova.serie_rps,

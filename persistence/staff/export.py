@@ -26,7 +26,7 @@ _NOTE = (
     _N.cancelado_em,
     _E.valor_servico,
     _E.descricao_servico,
-    _E.payload_enviado,
+    sa.func.coalesce(_E.bytes, _E.payload_enviado).label("bytes"),
 )
 _MOMENT = sa.func.timezone("America/Sao_Paulo", sa.func.coalesce(_N.criado_em, session_snapshot.c.created_at))
 

@@ -10,22 +10,11 @@ from bot.cli.words import WRONG_WORDS
 from tests import children
 
 ROOT = Path(__file__).parents[2]
-PRODUCTION = (
-    "api",
-    "bot",
-    "public",
-    "console",
-    "webhooks",
-    "operations",
-    "extractor",
-    "persistence",
-    "gateway",
-    "telemetry",
-    "state_machine",
-)
+LET_IN = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+PRODUCTION = sorted(name for name in LET_IN if (ROOT / name).is_dir())  # what the image has of ours
 NOT_IMPORTED = "persistence.migrations"  # read by alembic alone
 
-# Refuses every distribution that only a larger lock names, and the simulators, as if they were not installed.
+# Refuses every distribution that only a larger lock names, and every folder of ours that the image lacks.
 HIDE = """
 import sys
 from importlib.machinery import PathFinder
@@ -34,7 +23,7 @@ from importlib.metadata import packages_distributions
 hidden = set(sys.argv[1].split())
 names = {top: {dist.lower().replace("_", "-") for dist in dists} for top, dists in packages_distributions().items()}
 tops = {top for top, dists in names.items() if dists <= hidden}
-tops.add("proofs")
+tops.update(sys.argv[2].split())
 
 
 class Installed(PathFinder):
@@ -53,15 +42,16 @@ def packages(lock: str) -> set[str]:
 
 
 def without_extras(code: str, *arguments: str) -> tuple[int, str]:
-    """Run code where only the base lock is installed; returns its status and all that it printed."""
+    """Run code with the base lock and the image's folders alone; returns its status and all that it printed."""
     hidden = " ".join(sorted((packages("dev") | packages("demo")) - packages("base")))
-    command = [sys.executable, "-P", "-c", HIDE + code, hidden, *arguments]
+    absent = " ".join(path.name for path in ROOT.iterdir() if path.is_dir() and path.name not in PRODUCTION)
+    command = [sys.executable, "-P", "-c", HIDE + code, hidden, absent, *arguments]
     done = children.run(command, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
 
 def test_all_that_production_runs_is_imported_without_the_extras() -> None:
-    """Every module of the product, with the packages of the base lock only."""
+    """Every module that the image has, with the packages of the base lock and nothing else of ours."""
     modules = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for package in PRODUCTION
@@ -74,7 +64,7 @@ def test_all_that_production_runs_is_imported_without_the_extras() -> None:
 
 def test_a_command_of_the_simulators_says_what_is_missing() -> None:
     """In the image `prosa storm` and `prosa demo` end with a sentence, as a command that is typed wrongly does."""
-    start = "from bot.cli.__main__ import main\nsys.argv = ['prosa', *sys.argv[2:]]\nmain()"
+    start = "from bot.cli.__main__ import main\nsys.argv = ['prosa', *sys.argv[3:]]\nmain()"
     for command in ("storm", "demo"):
         status, said = without_extras(start, command)
         assert status == WRONG_WORDS

@@ -38,7 +38,9 @@ nfse_emissao = sa.Table(
     sa.Column("codigo_servico", sa.Text, nullable=False),
     sa.Column("competencia", sa.Date, nullable=False),
     sa.Column("impressao", sa.Text, nullable=False),  # SHA-256 fingerprint of the content
-    sa.Column("payload_enviado", sa.LargeBinary, nullable=False),  # the exact bytes; resent only as they are
+    sa.Column("intencao", JSONB(none_as_null=True)),  # what its channel makes the bytes of; null: it had them at once
+    sa.Column("bytes", sa.LargeBinary),  # what is sent, resent only as it is; null: not made, or by an older release
+    sa.Column("payload_enviado", sa.LargeBinary, nullable=False),  # both of them in turn, as older releases have it
     sa.Column("a_preparar", sa.Boolean, nullable=False, server_default="false"),  # its channel has yet to make them
     sa.Column("resposta_gateway", JSONB),  # the newest JSON received, whole; older releases: our reading of it
     sa.Column("leitura_gateway", JSONB),  # what we read in the newest answer that told something

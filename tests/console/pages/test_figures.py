@@ -128,7 +128,7 @@ async def test_an_accountant_reads_the_notes_of_a_month(desk: Desk, history: str
     # 23:30 of 31 October in Brazil is November in UTC
     await pool.execute("UPDATE nfse_processada SET criado_em = '2026-11-01T02:30:00Z' WHERE id = $1", first)
     sent = b'[{"servico": [{"iss": {"aliquota": 2.5}}]}]'
-    await pool.execute("UPDATE nfse_emissao SET payload_enviado = $2 WHERE sessao_id = $1", sessao, sent)
+    await pool.execute("UPDATE nfse_emissao SET bytes = $2 WHERE sessao_id = $1", sessao, sent)
 
     async def lines(address: str) -> list[dict[str, str]]:
         text = (await rita.get(f"/console/exportar.csv?ver=todas&{address}"))[1]

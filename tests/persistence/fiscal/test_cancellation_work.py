@@ -16,6 +16,7 @@ from persistence.fiscal.cancellations import StaleCancellationError
 from state_machine.cancellation.machine import Cancelamento, EstadoCancelamento, StatusNota
 from state_machine.cancellation.reconciliation import Envio, PassoCancelamento
 from state_machine.protocol.channel import Canal
+from state_machine.protocol.origin import CONVERSA
 from tests.stored_work import cancellation, change, clear, lease_ends, row
 
 if TYPE_CHECKING:
@@ -71,6 +72,20 @@ async def test_one_to_be_sent_is_stored_as_being_sent_and_held_by_one(database: 
     await lease_ends(database, TABLE, stored)
     [second] = await claim(database)
     assert (second.epoch, second.andamento.envio) == (tarefa.epoch + 1, Envio.ENVIANDO)
+
+
+async def test_a_cancellation_is_told_where_somebody_asked_for_it(database: Database) -> None:
+    """Of another origin's note: in the chat that asked, else to that origin; who knows no such origin takes neither."""
+    asked, ordered = await cancellation(database), await cancellation(database)
+    await database.pool.execute("UPDATE nfse_emissao SET origem = 'lista', session_id = NULL")
+    await change(database, TABLE, ordered, conversa=None)
+    assert await claim(database) == []
+    async with database.transaction() as connection:
+        taken = await work.claim(connection, 10, LEASE, {}, origens=(CONVERSA, "lista"))
+    assert {tarefa.id: (tarefa.origem, tarefa.conversa is None) for tarefa in taken} == {
+        asked: (CONVERSA, False),
+        ordered: ("lista", True),
+    }
 
 
 async def test_who_lost_a_cancellation_changes_nothing_of_it(database: Database) -> None:

@@ -19,6 +19,7 @@ from tests.stored_work import clear, emission, row
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+CONTENT = b'{"valor":"10.00"}'
 SETTING = "SELECT current_setting('synchronous_commit')"
 
 
@@ -30,7 +31,7 @@ async def database(database_url: str) -> AsyncIterator[Database]:
     await opened.close()
 
 
-async def _another(database: Database, *, perguntar: bool = False) -> NovaEmissao:
+async def _another(database: Database, *, perguntar: bool = False, a_preparar: bool = False) -> NovaEmissao:
     """Return a second revision of a stored confirmation."""
     there = await row(database, "nfse_emissao", await emission(database))
     return NovaEmissao(
@@ -46,9 +47,10 @@ async def _another(database: Database, *, perguntar: bool = False) -> NovaEmissa
             date(2026, 11, 25),
             "consultoria",
         ),
-        b"{}",
+        CONTENT,
         None,
         perguntar=perguntar,
+        a_preparar=a_preparar,
     )
 
 
@@ -89,3 +91,18 @@ async def test_a_note_that_the_authority_has_is_asked_for(database: Database, pe
         stored = await intents.create(connection, nova)
     kept = await row(database, "nfse_emissao", stored)
     assert (kept["status"], kept["em_duvida"]) == (status, perguntar)
+
+
+@pytest.mark.parametrize(("a_preparar", "intencao", "sent"), [(True, {"valor": "10.00"}, None), (False, None, CONTENT)])
+async def test_what_is_sent_is_kept_apart_from_what_it_is_made_of(
+    database: Database, a_preparar: bool, intencao: object, sent: bytes | None
+) -> None:
+    """Each in its column, and both in the one that the release before reads."""
+    nova = await _another(database, a_preparar=a_preparar)
+    async with database.transaction() as connection:
+        stored = await intents.create(connection, nova)
+    kept = await row(database, "nfse_emissao", stored)
+    assert (kept["intencao"], kept["bytes"], kept["payload_enviado"]) == (intencao, sent, CONTENT)
+    assert await database.pool.fetchval("SELECT intencao IS NULL FROM nfse_emissao WHERE id = $1", stored) is (
+        intencao is None
+    )

@@ -19,9 +19,7 @@ async def _emission(road: Road, person: Person) -> Any:
 
 async def _record(road: Road, person: Person) -> Any:
     row = await _emission(road, person)
-    operation = gateway_operations.issuing(
-        row["sessao_id"], row["prestador_cnpj"], row["id_integracao"], row["payload_enviado"]
-    )
+    operation = gateway_operations.issuing(row["sessao_id"], row["prestador_cnpj"], row["id_integracao"], row["bytes"])
     return await road.database.pool.fetchrow(
         "SELECT * FROM idempotency_records WHERE idempotency_key = $1", operation.key
     )
@@ -106,7 +104,7 @@ async def test_a_key_that_was_used_with_other_bytes_is_for_people(road: Road) ->
 
     await until(refused)
     await road.database.pool.execute(
-        "UPDATE nfse_emissao SET payload_enviado = payload_enviado || ' '::bytea WHERE id = $1",
+        "UPDATE nfse_emissao SET bytes = bytes || ' '::bytea WHERE id = $1",
         (await _emission(road, ana))["id"],
     )
     await ana.expect()

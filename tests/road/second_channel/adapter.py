@@ -61,6 +61,7 @@ NATUREZA = Natureza(
     prepares=True,
     reference=str,
     draws=True,
+    substitutes=True,
 )
 _SITUACOES = {"normal": Situacao.AUTORIZADA, "substituida": Situacao.CANCELADA, "cancelada": Situacao.CANCELADA}
 

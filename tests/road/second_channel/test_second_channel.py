@@ -195,7 +195,7 @@ async def test_what_was_prepared_is_what_leaves(road: Road, city: City) -> None:
     versions = "SELECT payload FROM nfse_preparo WHERE emissao_id = $1 ORDER BY versao"
     stored, signed = [row["payload"] for row in await pool.fetch(versions, emission)]
     assert b"assinatura" not in stored
-    assert signed == await pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE id = $1", emission)
+    assert signed == await pool.fetchval("SELECT bytes FROM nfse_emissao WHERE id = $1", emission)
     [sent] = [r.data["corpo"] for r in city.ledger.of("submission") if r.data["chave"] == note.chave]
     assert sent.encode() == signed
     assert sum(r.data["referencia"].startswith(session) for r in city.ledger.of("signed")) == 1
