@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
-revision = '0060'
+revision = '0048'
 down_revision = '0047'
 branch_labels = None
 depends_on = None
