@@ -28,6 +28,9 @@ class Issuer:
     serie_rps: str | None = None
     primeiro_rps: int | None = None
     tributos_sn: str | None = None
+    tributos_federal: str | None = None
+    tributos_estadual: str | None = None
+    tributos_municipal: str | None = None
     canal: str = "plugnotas"
 
 
@@ -49,12 +52,15 @@ SAID_YEAR = 2025  # of those days and months: past, whenever the storm runs
 SAYING_YES = 0.15  # of the people: they confirm with a word instead of a tap
 REFUSED = 0.04  # of the people: the authority refuses their first customer, and they name another one
 CANCELLING = 0.04  # of the people: they have the note cancelled once they have it
+REPLACING = 0.25  # of the people of a company that may: another note takes the place of their first, of a wrong amount
+WRONG_BY = Decimal("250000.00")  # nobody's amount
 EARLY = 0.8  # of the crowd: what takes its person long is not asked of the last ones, whom the whole storm waits for
 CORRECTING = 0.1  # of the people: they change the amount once, and some of them tap the old summary first
 TAPPING_THE_OLD = 0.5  # of those who correct
 IMPATIENT = 0.4  # of the people: they tap Confirmar more than once
 MOST_TAPS = 4
 TAP_GAP = 0.4  # seconds between impatient taps, at most
+MAY_REPLACE = ("nacional", "normal")  # channel and regime
 FIRST_LINE = 80_000_000  # phone numbers of the crowd: 55 11 9 8xxxxxxx
 
 
@@ -66,7 +72,7 @@ class Wish:
     said first and corrected later (``None``: right at once); ``recusado`` the bare CNPJ of a customer named first, to
     whom the authority issues nothing. ``toques`` are the pauses in seconds before each tap on Confirmar;
     ``toca_antiga``: taps the outdated summary too; ``palavra``: confirms with this word instead. ``cancela``: has the
-    note cancelled once it is there.
+    note cancelled once it is there. ``trocado``: the amount of a first note, whose place another one takes.
     """
 
     who: str
@@ -83,6 +89,7 @@ class Wish:
     toca_antiga: bool = False
     palavra: str | None = None
     cancela: bool = False
+    trocado: Decimal | None = None
 
 
 def wishes(plan: Plan, issuers: Sequence[Issuer], tomadores: Sequence[str], recusados: Sequence[str]) -> list[Wish]:
@@ -92,10 +99,21 @@ def wishes(plan: Plan, issuers: Sequence[Issuer], tomadores: Sequence[str], recu
     """
     chance = random.Random(f"{plan.seed}|wishes")  # noqa: S311 - seeded on purpose
     early = int(plan.emissions * EARLY)
-    return [
+    found = [
         _wish(number, issuers[number % len(issuers)], chance, tomadores, recusados, early=number < early)
         for number in range(plan.emissions)
     ]
+    chance = random.Random(f"{plan.seed}|replacing")  # noqa: S311 - likewise
+    may = [each for each in found[:early] if (each.emitente.canal, each.emitente.regime) == MAY_REPLACE]
+    replaced = {each.who: _replaced(each) for each in may if chance.random() < REPLACING}
+    return [replaced.get(each.who, each) for each in found]
+
+
+def _replaced(wish: Wish) -> Wish:
+    """Return somebody who wants the same, and nothing else beside: the first note has a wrong amount."""
+    return Wish(
+        wish.who, wish.valor, wish.tomador, wish.emitente, wish.servico, wish.email, trocado=wish.valor + WRONG_BY
+    )
 
 
 def _wish(

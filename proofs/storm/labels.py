@@ -40,6 +40,7 @@ LABELS = {  # of the verdict: its lists of faults, and its counts
     "confirmations in words": "confirmações por palavras",
     "refusals with a second attempt": "recusas com segunda tentativa",
     "cancellations": "cancelamentos",
+    "substitutions": "substituições",
     "RPS numbers of our own": "números de RPS nossos",
     "gaps with their refusal": "lacunas com a sua recusa",
     "late acceptances": "aceites atrasados",

@@ -27,7 +27,9 @@ ASKS = 8  # times that somebody asks again after a loss
 SHORT_PATIENCE = 40.0  # seconds between them
 EQUAL = "Você já pediu uma nota igual"
 REASON, CANCEL = "cancelar_erro:", "cancelar_sim:"  # buttons: why, and the last word
+REPLACE = "substituir:"
 REFUSAL = "não foi aceita"
+REPLACES = "Substitui a nota"  # in a summary
 NAMELESS = "o nome do cliente"  # in a question: on a channel that issues nothing without it
 NUMBER = re.compile(r"NFS-e (\d+) autorizada")
 
@@ -61,7 +63,7 @@ def order(wish: Wish) -> str:
     extras = (("data do serviço", wish.data), ("competência", wish.competencia), ("email", wish.email))
     said = "".join(f", {name} {value}" for name, value in extras if value)
     to = wish.recusado or wish.tomador
-    return f"faz uma nota de {brl(wish.antes or wish.valor)} pra {to}, {wish.servico}{said}"
+    return f"faz uma nota de {brl(wish.antes or wish.trocado or wish.valor)} pra {to}, {wish.servico}{said}"
 
 
 class Person:
@@ -72,6 +74,7 @@ class Person:
         self._wish = wish
         self._word = ""  # the message that said yes
         self._taken: set[str] = set()  # buttons of questions that were answered, and questions without buttons
+        self._first: str | None = None  # number of the note whose place another one takes
         self._asked_again = False  # with another customer, after the first was refused
 
     async def confirm(self) -> None:
@@ -117,7 +120,7 @@ class Person:
                 said = await self._tap(shown, CONFIRM)
             else:
                 self._asked_again = True
-                wish = replace(self._wish, antes=None, recusado=None)
+                wish = replace(self._wish, antes=None, recusado=None, trocado=None)
                 said = await self._say(order(wish))
             with suppress(TimeoutError):
                 await self._meta.wait_for(self._wish.who, _goes_on, SHORT_PATIENCE, after=said)
@@ -132,11 +135,16 @@ class Person:
             await self._confirm_again(self._word)
         if self._wish.cancela:
             await self._cancel()
+        if self._wish.trocado is not None:
+            await self._replace()
 
     async def receive(self) -> None:
         """Wait until PDF and XML are on the phone, and the word of a cancellation; raises ``TimeoutError``."""
         await self._file(".pdf")
         await self._file(".xml")
+        if self._first is not None:
+            await self._file(".pdf", other_than=self._first)
+            await self._file(".xml", other_than=self._first)
         if self._wish.cancela:
             await self._see(lambda b: b.attachment is None and "cancelada" in b.text)
 
@@ -146,6 +154,16 @@ class Person:
         if any(button.id.startswith(CONFIRM) for button in answer.buttons):
             await self._tap(answer, CONFIRM)
 
+    async def _replace(self) -> None:
+        """Complain about the amount of the note, and confirm the one that takes its place."""
+        await self._file(".pdf")
+        await self._file(".xml")
+        told = await self._see(lambda b: NUMBER.search(b.text) is not None)
+        self._first = NUMBER.findall(told.text)[0]
+        await self._say(f"corrige a nota {self._first}, o valor era {brl(self._wish.valor)}")
+        await self._tap(await self._with_button(REPLACE), REPLACE)
+        await self._tap(await self._see(lambda b: REPLACES in b.text and _confirms(b)), CONFIRM)
+
     async def _cancel(self) -> None:
         """Have the note cancelled: by its number, a reason and the last word."""
         await self._file(".pdf")
@@ -154,10 +172,14 @@ class Person:
         await self._tap(await self._with_button(REASON), REASON)
         await self._tap(await self._with_button(CANCEL), CANCEL)
 
-    async def _file(self, suffix: str) -> Bubble:
-        return await self._see(
-            lambda b: b.attachment is not None and b.attachment.filename.endswith(suffix), LONG_PATIENCE
-        )
+    async def _file(self, suffix: str, *, other_than: str = "") -> Bubble:
+        """Return a document; of another note's than that of a number, where one is given."""
+
+        def fits(b: Bubble) -> bool:
+            name = b.attachment.filename if b.attachment is not None else ""
+            return name.endswith(suffix) and name != f"NFSe-{other_than}{suffix}"
+
+        return await self._see(fits, LONG_PATIENCE)
 
     async def _say(self, text: str) -> str:
         return await self._meta.user_text(self._wish.who, text, name="Fulana")
@@ -202,7 +224,9 @@ class Person:
 
     async def _take(self, question: Bubble) -> None:
         """Answer what a doubtful amount is: yes where it is the one that was said."""
-        said = {brl(amount) for amount in (self._wish.valor, self._wish.antes) if amount is not None}
+        said = {
+            brl(amount) for amount in (self._wish.valor, self._wish.antes, self._wish.trocado) if amount is not None
+        }
         self._taken |= {button.id for button in question.buttons}
         if any(f"R$ {amount}, é isso?" in question.text for amount in said):
             await self._tap(question, TAKE)
@@ -214,6 +238,10 @@ class Person:
 
     async def _see(self, fits: Callable[[Bubble], bool], patience: float = PATIENCE) -> Bubble:
         return await self._meta.wait_for(self._wish.who, lambda b: b.side == "bot" and fits(b), patience)
+
+
+def _confirms(b: Bubble) -> bool:
+    return any(button.id.startswith(CONFIRM) for button in b.buttons)
 
 
 def _goes_on(b: Bubble) -> bool:

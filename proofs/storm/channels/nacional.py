@@ -1,4 +1,4 @@
-"""SEFIN Nacional: two companies with a certificate each, and an authority that also takes an order 40 s late."""
+"""SEFIN Nacional: three companies with a certificate each, and an authority that also takes an order 40 s late."""
 
 from __future__ import annotations
 
@@ -41,6 +41,20 @@ ISSUERS: Final = (
         "170101",
         serie_rps="901",
         primeiro_rps=41,
+        canal="nacional",
+    ),
+    Issuer(
+        "99000057000158",
+        "PAMPA SISTEMAS FICTÍCIA LTDA",
+        "99887",
+        "4314902",
+        "normal",
+        "010101",
+        serie_rps="902",
+        primeiro_rps=7,
+        tributos_federal="13.45",
+        tributos_estadual="0",
+        tributos_municipal="2",
         canal="nacional",
     ),
 )

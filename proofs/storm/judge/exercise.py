@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from proofs.sandbox.faults import Fault
 from proofs.storm.channels.table import CHANNELS, channels_of
+from proofs.storm.crowd import MAY_REPLACE
 from proofs.storm.judge.numbers import numbered, refused_numbers
 from proofs.storm.judge.webhooks import heard
 from proofs.storm.labels import KINDS, LABELS
@@ -62,7 +63,8 @@ def exercised(evidence: Evidence, phones: Phones, notes: list[Note]) -> dict[str
         "taps beyond the first": len([yes for yes in yeses if yes.current]) - len(confirmed),
         "confirmations in words": sum(yes.in_words for yes in yeses),
         "refusals with a second attempt": len(settled & refused - {None}),
-        "cancellations": sum(note.cancelled for note in notes),
+        "cancellations": sum(note.cancelled and not note.replaced for note in notes),
+        "substitutions": sum(note.replaced for note in notes),
         "RPS numbers of our own": sum(note.rps is not None for note in notes),
         "gaps with their refusal": gaps,
         "late acceptances": late,
@@ -93,7 +95,8 @@ def lacking(evidence: Evidence, done: Mapping[str, int], settled: Mapping[str, i
         yield from _struck("Meta", evidence.meta, fault, META_FAULT, planned)
     asked = sum(evidence.register.struck.get(fault, 0) for fault in REGISTER)
     yield from _short("cadastro: qualquer falha", asked, REGISTER_FAULT, planned)
-    for what in SOME_PEOPLE:
+    replaces = any((issuer.canal, issuer.regime) == MAY_REPLACE for c in channels for issuer in c.issuers)
+    for what in (*SOME_PEOPLE, *(["substitutions"] if replaces else [])):
         yield from _short(LABELS[what], done[what], PATH, planned)
     told, by_webhook = "notes heard of by webhook", sum(settled.get(c.name, 0) for c in channels if c.webhooks)
     if planned >= SMALLEST and done[told] < by_webhook * HEARD:

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 from proofs.storm.judge.note import BRASILIA, printed, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from proofs.sandbox.ledger import Record
     from proofs.storm.judge.books import Book
@@ -58,6 +58,18 @@ def delivered(meta: Book, read: Callable[[str], bytes | None]) -> dict[str, list
         content = read(media_id) or b""
         found[who].append(File(who, kind, name, str(document.get("caption", "")), mark, fact, content))
     return found
+
+
+def shared(
+    files: Iterable[File], note: Note | None, replaced: Sequence[Note]
+) -> Iterator[tuple[Note | None, list[File]]]:
+    """Yield each note of a person with its files: those whose place another took by their names, then the one left."""
+    left = list(files)
+    for old in replaced:
+        theirs = [file for file in left if file.name.startswith(f"NFSe-{old.numero}.")]
+        left = [file for file in left if file not in theirs]
+        yield old, theirs
+    yield note, left
 
 
 def missing_files(files: Mapping[str, list[File]], note: Note, who: str) -> Iterator[str]:

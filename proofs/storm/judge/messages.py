@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from proofs.storm.judge.confirmations import shown_in, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from proofs.sandbox.ledger import Record
     from proofs.storm.crowd import Wish
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ISSUED = re.compile(r"NFS-e (\d+) autorizada")
 CANCELLED = "cancelada"
+REPLACED = "foi substituída por esta"
 NOT_CANCELLED = ("O cancelamento da nota", "não foi cancelada", "Pedi o cancelamento")
 
 
@@ -55,17 +56,25 @@ def untold(meta: Book, notes: Mapping[str, Note]) -> Iterator[str]:
             yield f"{who} {note.key}: nunca soube que a nota {note.numero} foi emitida"
         if note.cancelled and not any(_cancelled(text, note) for text in texts.get(who, ())):
             yield f"{who} {note.key}: nunca soube que a nota {note.numero} foi cancelada"
+        if note.replaces and not any(REPLACED in text for text in texts.get(who, ())):
+            yield f"{who} {note.key}: nunca soube que a nota {note.numero} substituiu a sua"
 
 
-def untrue(meta: Book, notes: Mapping[str, Note], wishes: Iterable[Wish]) -> Iterator[str]:
-    """Name people who were told of a cancellation that is none, or of another note's number."""
+def untrue(
+    meta: Book, notes: Mapping[str, Note], wishes: Iterable[Wish], replaced: Mapping[str, Sequence[Note]] | None = None
+) -> Iterator[str]:
+    """Name people who were told of a cancellation that is none, or of another note's number.
+
+    ``replaced`` are the notes whose place the one of a person took.
+    """
     texts = _texts(meta)
     for wish in wishes:
         note = notes.get(wish.who)
         for text in texts.get(wish.who, ()):
             if note is not None and not note.cancelled and _cancelled(text, note):
                 yield f"{wish.who}: leu que a nota {note.numero} foi cancelada; ela continua valendo"
-            if any(note is None or number != note.numero for number in ISSUED.findall(text)):
+            own = {each.numero for each in (*(replaced or {}).get(wish.who, ()), *([note] if note else ()))}
+            if not own.issuperset(ISSUED.findall(text)):
                 yield f"{wish.who}: leu sobre uma nota que não é sua: {text[:60]}"
 
 

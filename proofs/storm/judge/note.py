@@ -27,6 +27,7 @@ class Note:
     ``id`` and ``reference`` are the channel's and ours; ``prestador`` and ``tomador`` bare documents, ``valor`` in BRL
     (not a number where the book has none). ``content`` has every field that the authority was given, by its path.
     ``rps`` is (series, number) where we number. ``asked`` are the moments at which its cancellation was asked for.
+    ``replaces`` is the key of the note whose place it takes, ``replaced`` whether one took its own.
     ``xml`` is the authority's own document, empty where its book has none.
     """
 
@@ -50,6 +51,8 @@ class Note:
     refused: str = ""
     asked: tuple[datetime, ...] = ()
     cancelled: bool = False
+    replaces: str = ""
+    replaced: bool = False
     xml: bytes = field(default=b"", repr=False)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calendar import monthrange
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from proofs.storm.judge.confirmations import CUT
 from proofs.storm.judge.note import ABSENT, BRASILIA, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from proofs.storm.crowd import Wish
     from proofs.storm.judge.confirmations import Phones, Seen, Summary
@@ -22,26 +23,41 @@ if TYPE_CHECKING:
 def owner(note: Note, phones: Phones, wishes: Mapping[str, Wish]) -> str:
     """Return whose wish a note is: of the phone that showed its session, else of whoever wants that amount; or ""."""
     who = phones.owners.get(note.key.sessao_id)
-    return who or next((wish.who for wish in wishes.values() if note.valor in {wish.valor, wish.antes}), "")
+    return who or next(
+        (wish.who for wish in wishes.values() if note.valor in {wish.valor, wish.antes, wish.trocado}), ""
+    )
 
 
 def wrong_notes(
-    notes: Iterable[Note], readers: Mapping[str, Reader], phones: Phones, wishes: Mapping[str, Wish]
+    notes: Sequence[Note], readers: Mapping[str, Reader], phones: Phones, wishes: Mapping[str, Wish]
 ) -> tuple[list[str], int]:
     """Return what is wrong with the notes of confirmed revisions, and how many fields were compared."""
     wrong: list[str] = []
     compared = 0
     confirmed, shown = phones.confirmed, phones.shown
+    made = {note.chave: note for note in notes if note.chave}
     for note in notes:
         yes = confirmed.get(note.key)
         wish = wishes.get(yes.who) if yes else None
         if yes is None or wish is None:
             continue  # the judge names it as unconfirmed
         before = [summary for summary in shown[note.key] if summary.at <= yes.at]
-        complaints, count = _compare(note, readers[note.channel], wish, before)
+        old = made.get(note.replaces)
+        complaints, count = _compare(note, readers[note.channel], _as_said(wish, old), before)
+        if note.replaces and (wish.trocado is None or old is None or owner(old, phones, wishes) != wish.who):
+            complaints.append(f"substitui a nota {quoted(note.replaces)}, e ninguém pediu")
         compared += count
         wrong += [f"{wish.who} {note.key}: {complaint}" for complaint in complaints]
     return wrong, compared
+
+
+def _as_said(wish: Wish, old: Note | None) -> Wish:
+    """Return what the person wants of the first note, or of the one that takes its place and keeps its day."""
+    if wish.trocado is None:
+        return wish
+    if old is None:
+        return replace(wish, valor=wish.trocado)
+    return replace(wish, data=f"{date.fromisoformat(old.competencia):%d/%m/%Y}")
 
 
 def _compare(note: Note, reader: Reader, wish: Wish, summaries: list[Summary]) -> tuple[list[str], int]:

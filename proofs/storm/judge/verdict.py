@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from proofs.storm.channels.table import CHANNELS, channels_of
 from proofs.storm.judge.confirmations import read_phones
 from proofs.storm.judge.exercise import exercised, lacking, unusable
-from proofs.storm.judge.files import delivered, missing_files, wrong_files
+from proofs.storm.judge.files import delivered, missing_files, shared, wrong_files
 from proofs.storm.judge.forgotten import beside, doubled, numbers, recalled, without
 from proofs.storm.judge.messages import last_words, twice, untold, untrue
 from proofs.storm.judge.notes import owner, wrong_notes
@@ -93,8 +93,9 @@ def judge(evidence: Evidence) -> Verdict:
     confirmed, wishes = phones.confirmed, evidence.wishes
     settled = [note for note in notes if note.settled is not None]
     mine: dict[str, list[Note]] = defaultdict(list)  # notes with a number, by whose wish they are
+    ended: dict[str, list[Note]] = defaultdict(list)  # those whose place another one took
     for note in settled:
-        mine[owner(note, phones, wishes)].append(note)
+        (ended if note.replaced else mine)[owner(note, phones, wishes)].append(note)
     first = {who: found[0] for who, found in mine.items() if who}
     people = {yes.who for yes in confirmed.values()}
     lost = beside(evidence, phones, notes)
@@ -141,16 +142,23 @@ def judge(evidence: Evidence) -> Verdict:
         ],
         stuck=list(_stuck(rest, phones, notes, lost)),
         untold=[
-            *(line for who, note in owned.items() for line in missing_files(files, note, who)),
+            *(
+                line
+                for who, note in owned.items()
+                for each, theirs in shared(files.get(who, ()), note, ended.get(who, ()))
+                if each is not None
+                for line in missing_files({who: theirs}, each, who)
+            ),
             *untold(rest.meta, owned),
         ],
         misfiled=[
             line
             for who, found in files.items()
             if who not in lost
-            for line in wrong_files(found, first.get(who), readers, who)
+            for note, theirs in shared(found, first.get(who), ended.get(who, ()))
+            for line in wrong_files(theirs, note, readers, who)
         ],
-        untrue=list(untrue(rest.meta, owned, rest.wishes.values())),
+        untrue=list(untrue(rest.meta, owned, rest.wishes.values(), ended)),
         uncancelled=list(
             _uncancelled(rest, phones, owned, [note for note in notes if owner(note, phones, wishes) not in lost])
         ),
@@ -239,6 +247,9 @@ def _uncancelled(evidence: Evidence, phones: Phones, first: Mapping[str, Note], 
             why = "continua valendo" if who in said else "não teve o cancelamento pedido"
             told = last_words(evidence.meta, who)
             yield f"{who} {first[who].key}: a nota {first[who].numero} {why}; última mensagem: {told}"
+        if wish.trocado is not None and who in first and not first[who].replaces:
+            told = last_words(evidence.meta, who)
+            yield f"{who} {first[who].key}: a nota {first[who].numero} não foi substituída; última mensagem: {told}"
 
 
 def _misrecorded(house: House, settled: Sequence[Note], forgotten: Collection[str]) -> Iterator[str]:

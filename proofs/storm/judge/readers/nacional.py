@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 COMPETENCE: Final = "dCompet"
 DUPLICATE: Final = "E0014"
 CANCELLATION: Final = "101101"
+SUBSTITUTION: Final = "105102"
+REPLACES: Final = "subst.chSubstda"
 REFERENCE: Final = 20  # characters of cIntContrib
 HOMOLOGATION: Final = "NFS-e SEM VALIDADE JURÍDICA"
 _NS: Final = "{http://www.sped.fazenda.gov.br/nfse}"
@@ -47,6 +49,8 @@ def notes_of(sefin: Book, house: House) -> list[Note]:
         if record.kind == "nfse.event":
             if data["chave"] in made and data["tipo"] == CANCELLATION:
                 made[data["chave"]] = _cancelled(made[data["chave"]], record)
+            elif data["chave"] in made and data["tipo"] == SUBSTITUTION:
+                made[data["chave"]] = replace(made[data["chave"]], cancelled=True, replaced=True)
         elif record.kind == "nfse.issued":
             made[data["chave"]] = _note(record, ours)
         elif DUPLICATE not in data["codes"]:
@@ -98,6 +102,12 @@ def due(note: Note, wish: Wish, summary: Summary, customer: str) -> dict[str, An
         "valores.trib.totTrib.indTotTrib": "0" if issuer.regime == "mei" else None,
         "valores.trib.totTrib.pTotTribSN": f"{Decimal(issuer.tributos_sn):.2f}" if issuer.tributos_sn else None,
     }
+    if issuer.regime == "normal":
+        for path, percent in (("Fed", issuer.tributos_federal), ("Est", issuer.tributos_estadual)):
+            fields[f"valores.trib.totTrib.pTotTrib.pTotTrib{path}"] = f"{Decimal(percent or 0):.2f}"
+        fields["valores.trib.totTrib.pTotTrib.pTotTribMun"] = f"{Decimal(issuer.tributos_municipal or 0):.2f}"
+    if note.replaces:
+        fields |= {REPLACES: note.replaces, "subst.cMotivo": "99", "subst.xMotivo": sent.get("subst.xMotivo")}
     if summary.named and not any(path.startswith("toma.end.") for path in sent):  # the register did not answer
         fields = {path: value for path, value in fields.items() if not path.startswith("toma.end.")}
     return {path: value for path, value in fields.items() if value is not None}
@@ -175,6 +185,7 @@ def _note(record: Record, ours: dict[str, str]) -> Note:
         content=content,
         rps=(str(content.get("serie")), int(str(content.get("nDPS")))),
         numero=str(number),
+        replaces=str(content.get(REPLACES, "")),
         chave=key,
         settled=record.at if issued else None,
         refused="" if issued else ", ".join(data["codes"]),
