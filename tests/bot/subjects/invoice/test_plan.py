@@ -78,6 +78,10 @@ class Remembered:
         """Whether it was taken up."""
         return self.taken_up
 
+    async def refused_instead(self, sessao: Sessao) -> Sessao | None:
+        """No substitution of it was refused."""
+        return None
+
     async def stopped(self, sessao: Sessao) -> bool:
         """Whether its invoice waits for a yes, having been accepted by nobody for a day."""
         return self.waits
