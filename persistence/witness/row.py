@@ -40,7 +40,11 @@ INSERT INTO historia (servidor, linha, banco, maior_emissao, suspeita, suspeita_
 VALUES (:servidor, :linha, :banco, :emissao, CAST(:suspeita AS text), CASE WHEN :suspeita IS NOT NULL THEN now() END)
 ON CONFLICT DO NOTHING
 """)
-_SUSPECT = sa.text("UPDATE historia SET suspeita = :suspeita, suspeita_em = now() WHERE suspeita IS NULL")
+# What was read may have been accepted meanwhile: that history is not doubted for what the one before lacked.
+_SUSPECT = sa.text("""
+UPDATE historia SET suspeita = :suspeita, suspeita_em = now()
+WHERE suspeita IS NULL AND restaurado_em IS NOT DISTINCT FROM :restaurado_em
+""")
 _DOUBTED = sa.text("SELECT clock_timestamp() - suspeita_em FROM historia WHERE suspeita IS NOT NULL")
 _BEAT = sa.text("""
 UPDATE historia SET batida = batida + 1,
@@ -107,7 +111,9 @@ class Witness:
             values = {"servidor": row.servidor_agora, "linha": row.linha_agora, "banco": row.banco_agora}
             await connection.execute(_BEGIN, {**values, "emissao": row.emissao, "suspeita": doubt})
         elif doubt != row.suspeita:
-            await connection.execute(_SUSPECT, {"suspeita": doubt})
+            values = {"suspeita": doubt, "restaurado_em": row.restaurado_em}
+            if (await connection.execute(_SUSPECT, values)).rowcount == 0:
+                return await self.look(connection)
         if doubt != row.suspeita:
             log.error("history_in_doubt", reason=doubt)
         if doubt is None:

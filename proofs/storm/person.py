@@ -115,7 +115,7 @@ class Person:
             shown = next((b for b in reversed(seen) if any(x.id.startswith(CONFIRM) for x in b.buttons)), None)
             if shown is not None and EQUAL in shown.text and shown.id not in tapped:
                 return
-            if shown is not None and shown.id not in tapped and brl(self._wish.valor) in shown.text:
+            if shown is not None and shown.id not in tapped and f"R$ {brl(self._wish.valor)}" in shown.text:
                 tapped.add(shown.id)
                 said = await self._tap(shown, CONFIRM)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -13,9 +14,11 @@ import sqlalchemy as sa
 from operations.restored import restore
 from persistence.conversations.redis_line import RedisLine, connect
 from persistence.db.engine import Database
+from persistence.witness import row as history
 from persistence.witness.outside import Keepers
 from persistence.witness.row import HistoryWord, Standing, Witness
 from tests.owner import as_owner
+from tests.patience import PATIENCE
 from tests.stored_work import clear, emission
 
 if TYPE_CHECKING:
@@ -30,12 +33,13 @@ INSERT INTO nfse_emissao OVERRIDING SYSTEM VALUE
 SELECT (jsonb_populate_record(e, jsonb_build_object('id', e.id + 1000, 'id_integracao', 'another', 'revisao', 9))).*
 FROM nfse_emissao e
 """
+WAITS = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE historia%'"
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def database(database_url: str) -> AsyncIterator[Database]:
     """A database without a history."""
-    opened = await Database.open(database_url, size=2)
+    opened = await Database.open(database_url, size=3)
     await clear(opened)
     await as_owner(opened.pool, "TRUNCATE historia")
     yield opened
@@ -115,6 +119,20 @@ async def test_a_rewound_database_is_known_by_what_was_seen_of_it(database: Data
     lost = Witness()
     lost.heard(replace(now, emission=now.emission + 1))
     assert (await _look(database, lost)).doubt == "something is missing"
+
+
+async def test_a_history_that_is_accepted_while_it_is_looked_at_is_not_doubted(database: Database) -> None:
+    """What a process read before the operator's word is no doubt of the history after it."""
+    await _look(database, Witness())
+    await database.pool.execute("UPDATE historia SET linha = linha + 1")
+    async with database.transaction() as operator:
+        await history.accept(operator)
+        looking = asyncio.create_task(_look(database, Witness()))
+        async with asyncio.timeout(PATIENCE):
+            while not await database.pool.fetchval(WAITS):  # noqa: ASYNC110 - the database has no event for it
+                await asyncio.sleep(0.01)
+    assert (await looking).doubt is None
+    assert await database.pool.fetchval("SELECT suspeita FROM historia") is None
 
 
 async def test_what_is_rolled_back_was_never_seen(database: Database) -> None:
