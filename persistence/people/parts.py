@@ -34,7 +34,7 @@ class Parte:
 _KEPT = "EXISTS (SELECT FROM nfse_emissao e WHERE e.session_id = t.id)"
 _COLUMNS = tuple(row.column for row in FIELDS.values() if row.column)
 _NOT_INVOICED = literals(campo for campo, row in FIELDS.items() if not row.on_invoice)
-_DRAFT = f"""(SELECT jsonb_object_agg(k, CASE WHEN k = 'cadastro' THEN 'null'::jsonb
+_DRAFT = f"""(SELECT jsonb_object_agg(k, CASE WHEN k IN ('cadastro', 'substitui') THEN 'null'::jsonb
     WHEN {_KEPT} AND k NOT IN ({_NOT_INVOICED}) THEN jsonb_build_object('status', v -> 'status', 'valor', v -> 'valor')
     ELSE '{{"status": "null"}}'::jsonb END) FROM jsonb_each(t.rascunho) AS f(k, v))"""
 SEM_PALAVRAS: Final = f"""

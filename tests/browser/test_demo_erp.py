@@ -18,7 +18,7 @@ async def test_an_erp_proposes_an_invoice(browser: Browser, demo: Demo) -> None:
     """Her correction and her yes are seen in the ERP, by the API alone."""
     async with visit(browser, demo, "desktop") as ana:
         propose, rows = ana.page.get_by_test_id("erp-propor"), ana.page.get_by_test_id("proposal")
-        await ana.say("oi", "o CNPJ ou CPF")
+        await ana.say("oi", "Me manda assim")
         await ana.say("cancela", "")
         before = await ana.answers.count()
         await propose.click()

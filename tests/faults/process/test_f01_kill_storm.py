@@ -45,7 +45,9 @@ def test_a_short_storm_leaves_exactly_one_invoice_each(tmp_path: Path, canal: st
     assert not wrong  # nor unusable books, nor blows that were lacking
     assert len(twice) <= max(FEW, verdict["sent"] * TWICE)
     assert (result["word"], done.returncode) == ("KEPT", 0) or twice
-    assert verdict["confirmed"] == verdict["notes"] == emissions
+    replaced = verdict["notes"] - emissions  # of people who had a note substituted
+    assert verdict["confirmed"] == emissions
+    assert 0 <= replaced <= (emissions if canal == "nacional" else 0)
     assert result["drained_after"] is not None
     assert result["kills_per_emission"] >= 0.02  # ten thousand emissions, two hundred kills
     assert result["gateway"]["faulty"]
