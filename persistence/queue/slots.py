@@ -53,7 +53,16 @@ def alheio(canais: str, origens: str) -> str:
         SELECT FROM nfse_emissao e WHERE e.id = c.emissao_id AND {_conhecida("e", canais, origens)}))"""
 
 
+def restored_before(n: str) -> str:
+    """Return the condition that ``h``, the history, was put back not long before ``n`` was confirmed.
+
+    Whoever ordered it may have confirmed more than is known; a conversation or a proposal does not live longer.
+    """
+    return f"h.restaurado_em > {n}.criado_em - make_interval(days => {RECALL_DAYS})"
+
+
 _CANAIS, _ORIGENS = "CAST(:canais AS text[])", "CAST(:origens AS text[])"
+RECALL_DAYS = 7
 WINDOW = 200  # due emissions that are looked at first: several times the slots of a worker
 
 # ``lugar`` is how many slots the company would hold with this one, ``alcance`` that and how many were taken by then.
@@ -113,11 +122,13 @@ WITH RECURSIVE janela AS MATERIALIZED (
 ), prontas AS (
     SELECT due.id, due.status AS era, s.conversa, {_PARADA} AS envio_suspenso,
         e.tentativa = 1 AND s.origem IS NULL AS primeira,
+        EXISTS (SELECT FROM historia h WHERE {restored_before("e")}) AS lembra_pouco,
         greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
         due.status = '{StatusEmissao.PENDENTE}' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
             AND {_PARADA} IS NULL AND e.tentativa = 1 AND s.origem IS NULL
             AND NOT e.a_preparar
-            AND (e.numero_rps IS NULL OR NOT EXISTS (SELECT FROM historia WHERE suspeita IS NOT NULL))
+            AND NOT EXISTS (SELECT FROM historia h WHERE h.suspeita IS NOT NULL AND e.numero_rps IS NOT NULL
+                OR {restored_before("e")})
             AND coalesce(e.desejado_em, e.criado_em) > now() - make_interval(secs => :recente) AS pronta
     FROM due JOIN nfse_emissao e ON e.id = due.id
     LEFT JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
@@ -127,8 +138,8 @@ SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, di
     status = CASE WHEN prontas.pronta THEN '{StatusEmissao.ENVIANDO}' ELSE e.status END,
     enviado_em = CASE WHEN prontas.pronta THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
 FROM prontas WHERE e.id = prontas.id
-RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.primeira, prontas.envio_suspenso,
-    prontas.sonda_em, now() AS agora
+RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.primeira, prontas.lembra_pouco,
+    prontas.envio_suspenso, prontas.sonda_em, now() AS agora
 """)  # noqa: S608 - our own constants
 # Cancellations are rare: all that are due may be looked at.
 CLAIM_CANCELLATIONS = sa.text(f"""
