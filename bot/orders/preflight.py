@@ -97,7 +97,7 @@ class Clearance:
         """Ask whether the matter is settled by another attempt, or by another revision that was forgotten."""
         if not tarefa.primeira and (anteriores := await self._earlier(tarefa)) is not None:
             return anteriores
-        return await self._confirmed_before(tarefa) if tarefa.lembra_pouco else None
+        return await self._confirmed_before(tarefa) if tarefa.restored else None
 
     async def _confirmed_before(self, tarefa: Tarefa) -> Passo | None:
         """Ask for notes of other revisions, which a database that was put back forgot; ``None`` where there is none.

@@ -65,7 +65,7 @@ class Tarefa(slots.Taken):
     sonda_em: float  # seconds until one of them may try again
     clock: DatabaseClock
     numerada: bool = False  # under a number of ours
-    lembra_pouco: bool = False  # the database was put back: other revisions may have been confirmed, and be notes
+    restored: bool = False  # the database was put back: other revisions may have been confirmed, and be notes
 
     @property
     def operation(self) -> Operation:
@@ -167,7 +167,7 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         tomada_em=tomada_em,
         clock=DatabaseClock(row.agora),
         numerada=row.numero_rps is not None,
-        lembra_pouco=row.lembra_pouco,
+        restored=row.restored,
     )
 
 

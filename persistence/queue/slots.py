@@ -122,7 +122,7 @@ WITH RECURSIVE janela AS MATERIALIZED (
 ), prontas AS (
     SELECT due.id, due.status AS era, s.conversa, {_PARADA} AS envio_suspenso,
         e.tentativa = 1 AND s.origem IS NULL AS primeira,
-        EXISTS (SELECT FROM historia h WHERE {restored_before("e")}) AS lembra_pouco,
+        EXISTS (SELECT FROM historia h WHERE {restored_before("e")}) AS restored,
         greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
         due.status = '{StatusEmissao.PENDENTE}' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
             AND {_PARADA} IS NULL AND e.tentativa = 1 AND s.origem IS NULL
@@ -138,7 +138,7 @@ SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, di
     status = CASE WHEN prontas.pronta THEN '{StatusEmissao.ENVIANDO}' ELSE e.status END,
     enviado_em = CASE WHEN prontas.pronta THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
 FROM prontas WHERE e.id = prontas.id
-RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.primeira, prontas.lembra_pouco,
+RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.primeira, prontas.restored,
     prontas.envio_suspenso, prontas.sonda_em, now() AS agora
 """)  # noqa: S608 - our own constants
 # Cancellations are rare: all that are due may be looked at.
