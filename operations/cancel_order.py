@@ -20,6 +20,7 @@ from state_machine.cancellation.machine import (
     motivo_de,
 )
 from state_machine.catalogue.texts.cancellation import descreve
+from state_machine.catalogue.texts.substitution import fim
 from state_machine.values.documents import normaliza
 from state_machine.values.errors import ProsaError
 
@@ -88,7 +89,7 @@ async def standing(database: Database, emissao_id: int) -> str:
     agora = {
         StatusNota.AUTORIZADO: "válida; se o cancelamento foi recusado, o motivo está em cancelamento.erro_mensagem",
         StatusNota.CANCELAMENTO_PENDENTE: "cancelamento com a prefeitura; um worker segue perguntando",
-        StatusNota.CANCELADO: "cancelada",
+        StatusNota.CANCELADO: fim(nota.substituta),
     }
     return f"{descreve(nota)}: {agora[nota.status]}."
 

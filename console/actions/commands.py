@@ -62,10 +62,11 @@ def _closable(caso: Caso, _: Staff) -> bool:
 
 
 def _refused_for_us(caso: Caso, _: Staff) -> bool:
-    """The authority refused the newest attempt, and blamed nothing that the person said."""
+    """The authority refused the newest attempt, and blamed nothing that the person said or is offered a way around."""
     s = caso.sessao
     newest = caso.emissoes[0].status if caso.emissoes else None
-    return bool(s.estado == Estado.REJEITADO and newest == StatusEmissao.REJEITADO and s.pendente is None)
+    refused = s.estado == Estado.REJEITADO and newest == StatusEmissao.REJEITADO
+    return bool(refused and s.pendente is None and not caso.troca_recusada)
 
 
 def _accepted_by_nobody(caso: Caso, _: Staff) -> bool:

@@ -106,7 +106,7 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         s=caso.sessao,
         emissao=caso.emissoes[0] if caso.emissoes else None,
         frase=por_que(situation(caso, registro)),
-        caminho_estados=path(registro, caso.sessao.estado, caso.sessao.nota),
+        caminho_estados=path(registro, caso.sessao.estado, caso.sessao.nota, caso.sessao.substituta),
         linha=await asyncio.to_thread(line, registro, olhar),  # masking much takes a while, and others are served
         acoes=available(caso, visita.staff),
         olhar=olhar,
@@ -169,6 +169,7 @@ def situation(caso: Caso, registro: CaseTimeline) -> SituacaoDaSessao:
         substituta=emissao.substituta if emissao else None,
         motivo=_reason(registro) or labels.motivo(emissao.erro_mensagem if emissao else None),
         nossa=s.pendente is None,
+        troca_recusada=caso.troca_recusada,
         suspensa=s.envio_suspenso,
         atendente=s.atendente,
         pediu=s.pessoa_motivo,
@@ -189,12 +190,12 @@ def _reason(registro: CaseTimeline) -> str | None:
     return next(said, None)
 
 
-def path(registro: CaseTimeline, estado: str, nota: str | None = None) -> list[str]:
-    """Return what the states are called that the session went through, then its cancelled note; the present last."""
+def path(registro: CaseTimeline, estado: str, nota: str | None = None, substituta: str | None = None) -> list[str]:
+    """Return what the states are called that a session went through, then a note that counts no more; now last."""
     walked = [row for row in reversed(registro.passos) if row.de != row.para or row.evento == "Abriu"]
     states = [row.para for row in walked]
     if walked and walked[0].de != states[0]:
         states.insert(0, walked[0].de)
     states = states if states and states[-1] == estado else [*states, estado]
-    names, now = [labels.estado(state)[0] for state in states], labels.situacao(estado, nota)[0]
+    names, now = [labels.estado(state)[0] for state in states], labels.situacao(estado, nota, substituta)[0]
     return names if names[-1] == now else [*names, now]

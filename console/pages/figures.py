@@ -59,7 +59,7 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
         ("deram todos os dados", way.completas),
         ("confirmaram", way.confirmadas),
         ("tiveram a nota autorizada", way.autorizadas + way.canceladas),
-        ("cancelaram depois", way.canceladas),
+        ("cancelaram ou substituíram depois", way.canceladas),
     ]
     return visita.pagina(
         "painel.html",

@@ -64,11 +64,16 @@ class SituacaoDaSessao:
     atendente: str | None = None
     nao_entregue: str | None = None
     nossa: bool = False  # the authority blamed nothing that the person said
+    troca_recusada: bool = False  # the old note cannot be replaced, and its person was offered the way
     pediu: str | None = None  # why its person asked for one of the staff, who did not come yet
     alheia: bool = False  # another version of us wrote how its emission stands
 
 
 RECUSA_DA_PESSOA: Final = "A pessoa pode tocar em Corrigir nota; os dados estão guardados."
+RECUSA_DA_TROCA: Final = (
+    "A pessoa pode tocar em Cancelar e refazer: a nota antiga é cancelada e a nova sai corrigida. Os dados estão "
+    "guardados."
+)
 RECUSA_NOSSA: Final = (
     "Quem resolve é a equipe, não a pessoa: veja o motivo, acerte na página da empresa o canal ou o código do serviço, "
     "ou troque o certificado, e use Reprocessar (supervisor). Os dados confirmados estão guardados; a pessoa não "
@@ -115,7 +120,8 @@ def _por_estado(s: SituacaoDaSessao, estado: Estado) -> Frase:
         case Estado.REJEITADO:
             dito = da_equipe(s.motivo or "sem explicar").rstrip(". ").replace(".”", "”")  # one full stop: ours
             texto = f"A nota foi recusada: {dito}. Nenhuma nota existe."
-            return Frase(texto, RECUSA_NOSSA if s.nossa else RECUSA_DA_PESSOA, "bad")
+            da_pessoa = RECUSA_DA_TROCA if s.troca_recusada else RECUSA_DA_PESSOA
+            return Frase(texto, RECUSA_NOSSA if s.nossa and not s.troca_recusada else da_pessoa, "bad")
         case Estado.ERRO:
             return _com_gente(s)
         case Estado.CANCELADO_USUARIO:

@@ -15,6 +15,7 @@ from console.render.format import SAO_PAULO, Olhar
 from console.render.labels import ESTADOS
 from persistence.audit import records as audit
 from persistence.staff import export as staff_export
+from state_machine.cancellation.machine import StatusNota
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 LIMIT: Final = 10_000  # rows; more is a report, not a list
 _LONGEST_MONTH: Final = 31  # days: from a first day it always leads into the next month
 _CNPJ: Final = 14  # characters; a company's name is no person's
-NOTAS: Final = {"autorizado": "autorizada", "cancelamento_pendente": "cancelamento pedido", "cancelado": "cancelada"}
+NOTAS: Final = {"autorizado": "autorizada", "cancelamento_pendente": "cancelamento pedido"}
 _FORMULA: Final = (*"=+-@\t\r\n", *"＝＋－＠")
 
 
@@ -64,10 +65,11 @@ def _row(row: Any, olhar: Olhar) -> dict[str, str]:
     company = row.cnpj and len(row.cnpj) == _CNPJ
     return {
         "numero": row.numero or "",
-        "situacao": NOTAS.get(row.nota, row.nota) if row.nota else ESTADOS.get(row.estado, (row.estado, ""))[0],
+        "situacao": _standing(row),
         "data": f"{when:%d/%m/%Y}",
         "hora": f"{when:%H:%M:%S}",
         "cancelada_em": "" if row.cancelado_em is None else f"{row.cancelado_em.astimezone(SAO_PAULO):%d/%m/%Y}",
+        "substituida_por": row.substituida_por or "",
         "empresa": row.razao_social,
         "cliente": (row.cnpj_razao_social or "") if company else olhar.pessoa(row.cnpj_razao_social),
         "documento": olhar.documento(row.cnpj),
@@ -83,6 +85,13 @@ def _row(row: Any, olhar: Olhar) -> dict[str, str]:
         "abriu": f"{row.created_at.astimezone(SAO_PAULO):%d/%m/%Y %H:%M:%S}",
         "mudou": f"{row.updated_at.astimezone(SAO_PAULO):%d/%m/%Y %H:%M:%S}",
     }
+
+
+def _standing(row: Any) -> str:
+    """Say how a row's note stands; of a session without one, how the session does."""
+    if row.nota == StatusNota.CANCELADO:
+        return "substituída" if row.substituida_por else "cancelada"
+    return str(NOTAS.get(row.nota, row.nota)) if row.nota else ESTADOS.get(row.estado, (row.estado, ""))[0]
 
 
 def _decimal(value: Decimal | None) -> str:

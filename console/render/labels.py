@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from state_machine.cancellation.machine import StatusNota
+from state_machine.catalogue.texts.substitution import fim
 from state_machine.invoice.field_table import field_named
 from state_machine.machine.states import Estado, SnapshotReason
 from state_machine.protocol.emission import COM_PESSOAS, StatusEmissao
@@ -26,9 +27,12 @@ ESTADOS: Final[Mapping[str, tuple[str, str]]] = {
     Estado.CANCELADO_USUARIO: ("desistência", "off"),
     Estado.EXPIRADO: ("expirada", "off"),
 }
-CANCELADA: Final = ("cancelada", "off")
 # What the list is narrowed to: the states, and what may become of an authorised note.
-SITUACOES: Final[Mapping[str, tuple[str, str]]] = {**ESTADOS, "cancelada": CANCELADA}
+SITUACOES: Final[Mapping[str, tuple[str, str]]] = {
+    **ESTADOS,
+    "cancelada": ("cancelada", "off"),
+    "substituida": ("substituída", "off"),
+}
 MOTIVOS: Final[Mapping[str, str]] = {
     SnapshotReason.MANUAL: "aberta",
     SnapshotReason.DATA_COMPLETE: "dados completos",
@@ -250,9 +254,9 @@ def motivo(texto: str | None) -> str | None:
     if texto.startswith(_DIFERE):
         campo = texto.removeprefix(_DIFERE)
         return f"a nota no gateway tem {_OUTRO.get(campo, f'outro {campo}')}"
-    for fim, dito in _FINAIS.items():
-        if texto.endswith(fim):
-            return texto.removesuffix(fim) + dito
+    for final, dito in _FINAIS.items():
+        if texto.endswith(final):
+            return texto.removesuffix(final) + dito
     return _NOTADOS.get(texto) or legivel(texto)
 
 
@@ -300,10 +304,13 @@ def estado(nome: str) -> tuple[str, str]:
     return ESTADOS.get(nome, (nome.replace("_", " "), "off"))
 
 
-def situacao(nome: str, nota: str | None) -> tuple[str, str]:
-    """Return the label and tone of a session whose note stands as ``nota``: a cancelled note is no authorised one."""
+def situacao(nome: str, nota: str | None, substituta: str | None = None) -> tuple[str, str]:
+    """Return the label and tone of a session whose note stands as ``nota``: one that counts no more is not authorised.
+
+    ``substituta`` is the number of the note that took its place.
+    """
     if nome == Estado.APROVADO and nota == StatusNota.CANCELADO:
-        return CANCELADA
+        return (fim(substituta), "off")
     if nome == Estado.APROVADO and nota == StatusNota.CANCELAMENTO_PENDENTE:
         return ("cancelamento pedido", "busy")
     return estado(nome)

@@ -51,6 +51,11 @@ class Caso:
     outras: list[Any]
     seguinte_em: datetime | None
 
+    @property
+    def troca_recusada(self) -> bool:
+        """Whether the authority takes no other note in a note's place, so that its person cancels that one first."""
+        return bool((self.sessao.rascunho.get("substitui") or {}).get("recusada"))
+
 
 @dataclass(frozen=True, slots=True)
 class CaseTimeline:
@@ -77,6 +82,15 @@ NOTA: sa.Label[str | None] = (
     .scalar_subquery()
     .label("nota")
 )
+# The number of the note that took the place of a session's.
+SUBSTITUTA_DA_SESSAO: sa.Label[str | None] = (
+    sa.select(sa.func.max(SUBSTITUTA))
+    .select_from(nfse_emissao)
+    .where(nfse_emissao.c.session_id == _S.id)
+    .correlate(session_snapshot)
+    .scalar_subquery()
+    .label("substituta")
+)
 _other, _of_it = nfse_processada.alias(), nfse_emissao.alias()
 # Ids of the sessions of which every note is cancelled; few, so a list begins with them.
 CANCELADAS: sa.Select[int] = (
@@ -91,11 +105,19 @@ CANCELADAS: sa.Select[int] = (
         ),
     )
 )
+# Ids of the sessions of which a note was replaced by another.
+SUBSTITUIDAS: sa.Select[int] = (
+    sa.select(nfse_emissao.c.session_id)
+    .join(_of_it, _of_it.c.substitui_id == nfse_emissao.c.id)
+    .join(_other, _other.c.emissao_id == _of_it.c.id)
+    .where(nfse_emissao.c.session_id.is_not(None))
+)
 _window = sa.func.now() - conversas.c.ultima_entrada_em < WINDOW
 _SESSION = (
     sa.select(
         session_snapshot,
         NOTA,
+        SUBSTITUTA_DA_SESSAO,
         conversas.c.codigo,
         conversas.c.wa_id,
         conversas.c.nome_perfil,
@@ -122,7 +144,7 @@ _SESSION = (
 )
 
 
-_LISTED = sa.select(_S.sessao_id, _S.estado, _S.created_at, _S.valor, NOTA)
+_LISTED = sa.select(_S.sessao_id, _S.estado, _S.created_at, _S.valor, NOTA, SUBSTITUTA_DA_SESSAO)
 
 
 async def session(connection: Connection, alcance: Alcance, sessao_id: str) -> Caso | None:

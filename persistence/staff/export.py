@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import sqlalchemy as sa
 
+from persistence.fiscal.issued import SUBSTITUTA
 from persistence.staff import queue as staff_queue
 from persistence.tables import nfse_emissao, nfse_processada, session_snapshot
 
@@ -24,6 +25,7 @@ _NOTE = (
     _N.status.label("nota"),
     _N.criado_em.label("autorizada_em"),
     _N.cancelado_em,
+    SUBSTITUTA.label("substituida_por"),
     _E.valor_servico,
     _E.descricao_servico,
     sa.func.coalesce(_E.bytes, _E.payload_enviado).label("bytes"),

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from persistence.access.accounts import SHOWN
 from persistence.conversations.conversations import APAGADO
-from persistence.staff.case import CANCELADAS, NOTA, may_see
+from persistence.staff.case import CANCELADAS, NOTA, SUBSTITUIDAS, SUBSTITUTA_DA_SESSAO, may_see
 from persistence.staff.orders import waiting
 from persistence.tables import (
     StatusSaida,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Filtros:
     """What the list is narrowed to; values in BRL. ``antes`` is the id that the next page continues from.
 
-    ``estado`` is a state of sessions, or ``CANCELADA``; *aprovado* leaves out what was cancelled since.
+    ``estado`` is a state of sessions, or a key of ``FORA``; *aprovado* leaves out the notes that count no more.
     """
 
     estado: str | None = None
@@ -47,7 +47,9 @@ class Filtros:
     antes: int | None = None
 
 
-CANCELADA = "cancelada"  # authorised, then cancelled: no state of a session, what became of its note
+# What became of an authorised note that counts no more: no state of a session.
+_REPLACED = session_snapshot.c.id.in_(SUBSTITUIDAS)
+FORA = {"cancelada": ~_REPLACED, "substituida": _REPLACED}
 COUNTED = 1000  # rows of a tab; a page that says "999+" is opened as often as one that says 4,812
 # Each source has an index of its own, so that the list costs what needs eyes, not what was ever done.
 _EYES = f"""
@@ -55,6 +57,7 @@ WITH olhos AS (
     SELECT id, 'erro' AS causa FROM session_snapshot WHERE estado = '{Estado.ERRO}'
     UNION ALL
     SELECT r.id, 'recusa_nossa' FROM session_snapshot r WHERE r.estado = '{Estado.REJEITADO}' AND r.pendente IS NULL
+        AND r.rascunho -> 'substitui' -> 'recusada' IS DISTINCT FROM 'true'  -- its person has the way that is left
         AND r.updated_at > now() - interval '30 days'
         AND NOT EXISTS (SELECT FROM session_snapshot d WHERE d.origem = r.sessao_id)
     UNION ALL
@@ -106,6 +109,7 @@ _COLUMNS = (
     conversas.c.wa_id,
     conversas.c.nome_perfil,
     NOTA,
+    SUBSTITUTA_DA_SESSAO,
     conversas.c.atendente_id,
     conversas.c.pessoa_motivo,
     SHOWN.label("atendente"),
@@ -147,10 +151,11 @@ def narrowed(alcance: Alcance, filtros: Filtros, *more: Any, atencao: bool) -> s
 
 def _narrowed(statement: sa.Select[Any], alcance: Alcance, filtros: Filtros) -> sa.Select[Any]:
     statement = statement.where(alcance.em(_S.empresa_id))
-    estado = Estado.APROVADO if filtros.estado == CANCELADA else filtros.estado
-    if estado == Estado.APROVADO:
-        cancelled = _S.id.in_(CANCELADAS)
-        statement = statement.where(cancelled if filtros.estado == CANCELADA else ~cancelled)
+    estado, gone = filtros.estado, _S.id.in_(CANCELADAS)
+    if estado in FORA:
+        estado, statement = Estado.APROVADO, statement.where(gone, FORA[estado])
+    elif estado == Estado.APROVADO:
+        statement = statement.where(~gone)
     for column, wanted in (
         (_S.estado, estado),
         (_S.snapshot_reason, filtros.motivo),

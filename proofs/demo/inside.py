@@ -12,6 +12,7 @@ from persistence.fiscal import notes
 from persistence.tables import conversas, gateway_tentativas, session_snapshot, transicoes
 from proofs.history import INVENTED
 from state_machine.cancellation.machine import StatusNota
+from state_machine.catalogue.texts.substitution import fim
 from state_machine.invoice.field_table import FIELDS, field_named
 from state_machine.machine.diagram import arcs
 from state_machine.machine.states import Estado, SnapshotReason
@@ -91,7 +92,7 @@ def _reason(stored: str) -> str:
 
 
 def _stands(row: Any) -> str:
-    known = {StatusNota.CANCELADO: "cancelada", StatusNota.CANCELAMENTO_PENDENTE: "cancelamento pedido"}
+    known = {StatusNota.CANCELADO: fim(row.substituta), StatusNota.CANCELAMENTO_PENDENTE: "cancelamento pedido"}
     return known.get(row.nota) or labels.emissao(row.status)[0]
 
 

@@ -320,6 +320,17 @@ async def test_a_cancelled_note_is_cancelled_everywhere(desk: Desk) -> None:
         shown = (await rita.get(own))[1]
         assert f"</s> substituída pela nota {numero}</dd>" in shown
         assert f"foi autorizada e depois substituída pela nota {numero}." in shown
+        assert f'<li class="here" aria-current="step">substituída pela nota {numero}</li>' in shown
+        told = f'<span class="badge off">substituída pela nota {numero}</span>'
+        for page in ("/console?ver=todas", phone, own, f"/console/sessoes/{other}", f"/console/contatos/{codigo}"):
+            assert told in (await rita.get(page))[1], page
+        for estado in ("cancelada", "substituida"):
+            listed = f'data-id="{sessao_id}"' in (await rita.get(f"/console?ver=todas&estado={estado}"))[1]
+            assert listed is (estado == "substituida")
+        sheet = (await rita.get("/console/exportar.csv?ver=todas"))[1].splitlines()
+        [line] = [row for row in sheet if f"{sessao_id};" in row]
+        assert f";{numero};" in line
+        assert ";substituída;" in line
     answer = await ana.say("minhas notas")
     assert f"*substituída pela nota {numero}*" in answer.text
 

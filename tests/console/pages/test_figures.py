@@ -170,7 +170,7 @@ async def test_a_cancelled_note_is_a_figure_and_a_filter_of_its_own(desk: Desk, 
         days = re.findall(r'<td class="num">(\d+)</td>', table[: table.index("</table>")])
         shown = [
             group(rf'<th scope="row">{label}</th><td class="num">(\d+)</td>', page)
-            for label in ("tiveram a nota autorizada", "cancelaram depois")
+            for label in ("tiveram a nota autorizada", "cancelaram ou substituíram depois")
         ]
         return int(shown[0]), int(shown[1]), sum(map(int, days))
 
@@ -437,6 +437,17 @@ async def test_a_refusal_of_ours_waits_in_the_queue_of_people(desk: Desk) -> Non
         for pendente, listed in (("valor", False), (None, True)):
             await pool.execute("UPDATE session_snapshot SET pendente = $2 WHERE sessao_id = $1", sessao_id, pendente)
             assert (row in (await sara.get("/console"))[1]) is listed
+        refused = """UPDATE session_snapshot SET rascunho = rascunho
+            || '{"substitui": {"emissao_id": 1, "numero": "12", "recusada": true}}' WHERE sessao_id = $1"""
+        await pool.execute(refused, sessao_id)  # its person was offered the way that is left
+        assert row not in (await sara.get("/console"))[1]
+        async with desk.office.at_work(Papel.SUPERVISOR) as rita:
+            page = (await rita.get(f"/console/sessoes/{sessao_id}"))[1]
+        assert "Cancelar e refazer" in page
+        assert "/acoes/reprocessar" not in page
+        undone = "UPDATE session_snapshot SET rascunho = rascunho - 'substitui' WHERE sessao_id = $1"
+        await pool.execute(undone, sessao_id)
+        assert row in (await sara.get("/console"))[1]
         taken = "UPDATE session_snapshot SET origem = $1 WHERE id = (SELECT max(id) FROM session_snapshot)"
         await desk.refused("814")
         await pool.execute(taken, sessao_id)

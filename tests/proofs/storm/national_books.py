@@ -21,7 +21,7 @@ from gateway.nacional.layouts import NS
 from gateway.nacional.payload import circumstances
 from gateway.nacional.processes.danfse_process import draw
 from gateway.nacional.signature import pack, sign
-from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Tomador
+from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from proofs.sandbox.cnpj_register import closed_companies, companies
 from proofs.sandbox.ledger import Ledger
 from proofs.sandbox.nacional.authority import Authority
@@ -29,7 +29,9 @@ from proofs.sandbox.nacional.errors import RefusedError
 from proofs.sandbox.nacional.rules import Checks
 from proofs.sandbox.nacional.sefin import NacionalConfig, SefinSimulator
 from proofs.storm.channels.nacional import ISSUERS
+from proofs.storm.judge.messages import REPLACED
 from proofs.storm.plan import Kind, Plan
+from state_machine.catalogue.texts.substitution import MOTIVO
 from state_machine.protocol.channel import Ambiente
 from tests.proofs.storm.storm_books import Fact, Stage, talk
 from tests.proofs.storm.storm_wishes import PEOPLE, wish
@@ -37,9 +39,11 @@ from tests.proofs.storm.storm_wishes import PEOPLE, wish
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from proofs.storm.crowd import Wish
+    from proofs.storm.crowd import Issuer, Wish
 
 DAY = datetime(2026, 11, 24, 15, tzinfo=UTC)  # the layout in force
+EDITH, FRED = 7, 8  # of the company that may replace notes; Edith's first one has a wrong amount
+FIRST, SECOND, FREDS = f"S{EDITH}-r1-1", f"S{EDITH}b-r1-1", f"S{FRED}-r1-1"
 UNCHECKED = NacionalConfig(checks=Checks(schema=False, signature=False))  # it takes what it should not
 CONFIG = NacionalConfig(closed=frozenset(closed_companies()))
 
@@ -66,7 +70,10 @@ class NationalStage(Stage):
 
     def wants(self, number: int) -> Wish:
         """Return the same wish, of a company of the national channel."""
-        return replace(wish(number), emitente=ISSUERS[number % 2])
+        if number not in {EDITH, FRED}:
+            return replace(wish(number), emitente=ISSUERS[number % 2])
+        of_normal = replace(wish(number), emitente=ISSUERS[2])
+        return replace(of_normal, trocado=of_normal.valor + 1) if number == EDITH else of_normal
 
     def order(self, wish: Wish, key: str, **changes: Any) -> str:
         """The house numbers a note."""
@@ -114,6 +121,18 @@ class NationalStage(Stage):
         super().file(who, mime, name, what, more)
         media, xml = next(reversed(self.contents)), unpacked(self.issued(reference)["packed"])
         self.contents[media] = xml if kind == "xml" else page(xml)
+
+    def exchanges(self, of: str, change: Callable[[Any], None] | None = None) -> str:
+        """A second note of Edith's takes the place of the one that ``of`` became; returns the number."""
+        w = replace(self.wants(EDITH), data=f"{DAY:%d/%m/%Y}")  # it keeps its day
+        number = self._next_number(w)
+        self.orders[SECOND] = w, number
+        self.takes(signed(w, SECOND, number, self.at, change, replaces=self.issued(of)["chave"]))
+        self.records_cancelled(self.issued(of)["chave"])
+        self.emissions.append([SECOND, "concluido"])
+        data = self.issued(SECOND)
+        self.kept.append([data["chave"], str(data["numero"]), data["chave"], "autorizado"])
+        return str(data["numero"])
 
     # finding
 
@@ -169,6 +188,7 @@ def intent(w: Wish, reference: str, number: int) -> InvoiceIntent:
             municipio_ibge=issuer.municipio,
             aliquota=None,
             tributos_sn=Decimal(issuer.tributos_sn) if issuer.tributos_sn else None,
+            tributos=_burden(issuer),
         ),
         tomador=Tomador(
             w.tomador,
@@ -192,6 +212,11 @@ def intent(w: Wish, reference: str, number: int) -> InvoiceIntent:
     )
 
 
+def _burden(issuer: Issuer) -> Tributos | None:
+    parts = (issuer.tributos_federal, issuer.tributos_estadual, issuer.tributos_municipal)
+    return Tributos(*(Decimal(part or 0) for part in parts)) if issuer.regime == "normal" else None
+
+
 PRESTADOR = frozenset({"cnpj", "razao_social", "inscricao_municipal", "regime", "codigo_servico", "cnae"})
 
 
@@ -203,9 +228,15 @@ def signed(
     change: Callable[[Any], None] | None = None,
     *,
     by: str | None = None,
+    replaces: str = "",
 ) -> bytes:
-    """Return the signed DPS of a wish; ``by`` is another company's CNPJ, "" leaves it unsigned."""
+    """Return the signed DPS of a wish; ``by`` is another company's CNPJ, "" leaves it unsigned.
+
+    ``replaces`` is the key of the note whose place it takes.
+    """
     invoice = intent(w, reference, number)
+    if replaces:
+        invoice = replace(invoice, substitui=Substituicao(replaces, MOTIVO))
     xml = build(invoice, circumstances(invoice, Ambiente.HOMOLOGACAO, at))
     if change is not None:
         root = etree.fromstring(xml)
@@ -235,12 +266,36 @@ def page(xml: bytes) -> bytes:
     return draw(xml, None)
 
 
+def exchange(stage: NationalStage, *, of: str = FIRST, change: Callable[[Any], None] | None = None) -> None:
+    """Edith corrects the amount of her note, and another one takes the place of it, or of somebody else's."""
+    w = stage.wants(EDITH)
+    session = SECOND.partition("-")[0]
+    stage.writes(w.who, "corrige a nota")
+    stage.shows(w, session, 1, data=f"{DAY:%d/%m/%Y}")
+    stage.taps(w.who, f"confirmar:{session}:1")
+    stage.delivers(w.who, SECOND, stage.exchanges(of, change), w.valor)
+    stage.sends(w.who, {"type": "text", "text": {"body": f"A sua nota {REPLACED} e não vale mais."}})
+    stage.sessions.append([session, "aprovado", "webhook_success"])
+
+
 @cache
-def _good() -> NationalStage:
+def _before() -> NationalStage:
     stage = NationalStage()
     for number in range(PEOPLE):
         talk(stage, number)
     return stage
+
+
+@cache
+def _good() -> NationalStage:
+    stage = before()
+    exchange(stage)
+    return stage
+
+
+def before() -> NationalStage:
+    """Return the same storm, before Edith's note is replaced."""
+    return copy.deepcopy(_before())
 
 
 def good() -> NationalStage:

@@ -327,6 +327,7 @@ def talk(stage: Stage, number: int) -> None:
         stage.sessions.append([sessao, "rejeitado", "webhook_rejected"])
         stage.writes(who, "o cliente é outro")
         sessao = f"S{number}b"
+    w = replace(w, valor=w.trocado or w.valor)  # a note that another one will replace
     stage.shows(w, sessao, revisao)
     if w.palavra:
         stage.writes(who, w.palavra)

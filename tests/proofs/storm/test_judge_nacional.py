@@ -12,10 +12,21 @@ from lxml import etree
 from gateway.nacional.layouts import NS
 from gateway.nacional.signature import pack
 from proofs.sandbox.faults import Fault
+from proofs.storm.judge.messages import REPLACED
 from proofs.storm.judge.signatures import signer
 from proofs.storm.judge.verdict import BROKEN, KEPT
-from tests.proofs.storm.national_books import NationalStage, element, good, signed, unpacked
-from tests.proofs.storm.storm_wishes import ANA, BIA, CAIO, OTHER, PEOPLE
+from tests.proofs.storm.national_books import (
+    EDITH,
+    FREDS,
+    NationalStage,
+    before,
+    element,
+    exchange,
+    good,
+    signed,
+    unpacked,
+)
+from tests.proofs.storm.storm_wishes import ANA, BIA, CAIO, OTHER, PEOPLE, wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +40,10 @@ def test_one_confirmation_and_one_note_each_is_what_was_promised() -> None:
     """Twenty people with one note each in SEFIN's book give the judge nothing to say; the refusal explains its gap."""
     found = good().verdict()
     assert not any(found.faults.values()), found.faults
-    assert (found.word, found.confirmed, found.notes) == (KEPT, PEOPLE, PEOPLE)
+    assert (found.word, found.confirmed, found.notes) == (KEPT, PEOPLE, PEOPLE + 1)
     assert found.judged["fields of notes"] > 25 * PEOPLE
-    exercised = {name: found.exercised[name] for name in ("cancellations", "gaps with their refusal")}
-    assert exercised == {"cancellations": 1, "gaps with their refusal": 1}
+    exercised = {name: found.exercised[name] for name in ("cancellations", "substitutions", "gaps with their refusal")}
+    assert exercised == {"cancellations": 1, "substitutions": 1, "gaps with their refusal": 1}
 
 
 def text(path: str, to: str) -> Callable[[Any], None]:
@@ -156,6 +167,49 @@ def test_one_wish_has_one_note(kind: str, whose: str, change: Callable[[National
     change(stage)
     found = stage.verdict()
     assert any(whose in line for line in found.faults[kind]), found.faults
+    assert found.word == BROKEN
+
+
+def exchanged(**changes: Any) -> NationalStage:
+    stage = before()
+    exchange(stage, **changes)
+    return stage
+
+
+def stays_valid() -> NationalStage:
+    """SEFIN makes the new note and does not end the old one."""
+    stage = good()
+    stage.without(stage.gateway, lambda kind, data: kind == "nfse.event" and data["tipo"] == "105102")
+    return stage
+
+
+def never_told() -> NationalStage:
+    """Nobody says to Edith that her first note counts no more."""
+    stage = good()
+    for _, kind, data in stage.meta:
+        if kind == "outbound" and REPLACED in str(data["payload"]):
+            data["payload"]["text"]["body"] = "A nota saiu."
+    return stage
+
+
+REPLACEMENTS = {
+    "another person's note": ("wrong", "e ninguém pediu", lambda: exchanged(of=FREDS)),
+    "a note that stays valid": ("duplicates", "2 notas", stays_valid),
+    "a note that nobody replaced": ("uncancelled", "não foi substituída", before),
+    "with another reason": (
+        "wrong",
+        "subst.xMotivo",
+        lambda: exchanged(change=text("subst.xMotivo", "Engano meu mesmo")),
+    ),
+    "in silence": ("untold", "nunca soube", never_told),
+}
+
+
+@pytest.mark.parametrize(("kind", "words", "stage"), REPLACEMENTS.values(), ids=REPLACEMENTS.keys())
+def test_a_note_takes_the_place_of_its_own_persons(kind: str, words: str, stage: Callable[[], NationalStage]) -> None:
+    """The old one was theirs, is told, and counts no more; the authority is told why in the words that it must be."""
+    found = stage().verdict()
+    assert any(wish(EDITH).who in line and words in line for line in found.faults[kind]), found.faults
     assert found.word == BROKEN
 
 

@@ -29,6 +29,7 @@ DUPLICATE: Final = "E0014"
 CANCELLATION: Final = "101101"
 SUBSTITUTION: Final = "105102"
 REPLACES: Final = "subst.chSubstda"
+MOTIVE: Final = "Correção de dados da nota substituída"  # what the authority must be told with one that replaces
 REFERENCE: Final = 20  # characters of cIntContrib
 HOMOLOGATION: Final = "NFS-e SEM VALIDADE JURÍDICA"
 _NS: Final = "{http://www.sped.fazenda.gov.br/nfse}"
@@ -107,7 +108,7 @@ def due(note: Note, wish: Wish, summary: Summary, customer: str) -> dict[str, An
             fields[f"valores.trib.totTrib.pTotTrib.pTotTrib{path}"] = f"{Decimal(percent or 0):.2f}"
         fields["valores.trib.totTrib.pTotTrib.pTotTribMun"] = f"{Decimal(issuer.tributos_municipal or 0):.2f}"
     if note.replaces:
-        fields |= {REPLACES: note.replaces, "subst.cMotivo": "99", "subst.xMotivo": sent.get("subst.xMotivo")}
+        fields |= {REPLACES: note.replaces, "subst.cMotivo": "99", "subst.xMotivo": MOTIVE}
     if summary.named and not any(path.startswith("toma.end.") for path in sent):  # the register did not answer
         fields = {path: value for path, value in fields.items() if not path.startswith("toma.end.")}
     return {path: value for path, value in fields.items() if value is not None}
