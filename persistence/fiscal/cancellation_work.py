@@ -72,7 +72,7 @@ _C = cancelamento.c
 LEASES: Leases[TarefaCancelamento] = Leases(
     cancelamento, _C.estado == EstadoCancelamento.PENDENTE, was={"envio": attrgetter("andamento.envio")}
 )
-_SETTLE = LEASES.settling()
+_SETTLE = LEASES.settlement()
 _PROTOCOL = nfse_processada.update().where(nfse_processada.c.emissao_id == sa.bindparam("b_emissao"))
 
 
@@ -95,7 +95,7 @@ async def settle(
     """
     novo = passo.andamento
     values: dict[str, Any] = {
-        **LEASES.fenced(tarefa),
+        **LEASES.fence(tarefa),
         "envio": novo.envio,
         "consultas": novo.consultas,
         "envios": novo.envios,

@@ -262,7 +262,7 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, ouvido: O
     novo, antes = passo.andamento, tarefa.andamento
     fim = passo.daqui is None and novo.status in ASSENTADOS | {StatusEmissao.ERRO}
     values: dict[str, Any] = {
-        **LEASES.fenced(tarefa),
+        **LEASES.fence(tarefa),
         "status": novo.status,
         "consultas": novo.consultas,
         "envios": novo.envios,
@@ -345,7 +345,7 @@ WHERE e.id < :id AND (e.sessao_id IN (SELECT origem FROM reparadas)
     OR (e.sessao_id = :sessao_id AND e.revisao = :revisao))
 ORDER BY e.id
 """)  # noqa: S608 - our own constants
-_SETTLE = LEASES.settling(
+_SETTLE = LEASES.settlement(
     recusa=sa.bindparam("recusa", type_=JSONB(none_as_null=True)),
     versao=_E.versao + 1,
     erro_mensagem=_if("b_concluido", _MOTIVO, sa.func.coalesce(_MOTIVO, _E.erro_mensagem)),

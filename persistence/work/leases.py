@@ -91,13 +91,13 @@ class Leases(Generic[T]):
         self._ours = table.update().where(*(table.c[name] == sa.bindparam(f"b_{name}") for name in fence), *standing)
         self._renew = self._ours.where(table.c[until].is_not(None)).values({until: in_seconds("b_seconds")})
 
-    def fenced(self, piece: T) -> dict[str, Any]:
+    def fence(self, piece: T) -> dict[str, Any]:
         """Return the parameters that keep a late commit from changing anything."""
         return {f"b_{name}": getattr(piece, name) for name in self._fence}
 
     async def renew(self, connection: Connection, piece: T) -> bool:
         """Extend the lease from now; False when it was given back or is another's."""
-        values = {**self.fenced(piece), "b_seconds": self._ahead}
+        values = {**self.fence(piece), "b_seconds": self._ahead}
         return (await connection.execute(self._renew, values)).rowcount == 1
 
     async def keep(self, database: Database, piece: T) -> bool:
@@ -108,10 +108,10 @@ class Leases(Generic[T]):
     async def give_back(self, connection: Connection, piece: T) -> bool:
         """Return an order that was taken and not sent: it is due again as it was. False if it is another's."""
         statement = self._ours.values(lease_until=None, proxima_acao_em=sa.func.now())
-        values = {**self.fenced(piece), **{name: was(piece) for name, was in self._was.items()}}
+        values = {**self.fence(piece), **{name: was(piece) for name, was in self._was.items()}}
         return (await connection.execute(statement, values)).rowcount == 1
 
-    def settling(self, **own: Any) -> sa.Update:
+    def settlement(self, **own: Any) -> sa.Update:
         """Compose what stores what followed of an order and ends its lease; ``own`` are its kind's columns.
 
         ``b_seconds`` until the next look, ``b_atenta`` if a hint makes it sooner, ``b_motivo``, ``b_resposta`` (the
