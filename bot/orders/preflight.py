@@ -12,12 +12,13 @@ from persistence.fiscal import emissions, intents, suspension
 from persistence.idempotency import gateway_operations
 from persistence.idempotency.records import Conflict
 from state_machine.protocol.channel import Natureza
-from state_machine.protocol.emission import Found, StatusEmissao
+from state_machine.protocol.emission import Absent, Found, Situacao, StatusEmissao
 from state_machine.protocol.reconciliation import (
     SUSPENDED_PROBE,
     after_send,
     count_absence,
     dispensed,
+    in_conflict,
     in_doubt,
     must_ask,
     recorded_otherwise,
@@ -25,7 +26,7 @@ from state_machine.protocol.reconciliation import (
 )
 from state_machine.protocol.reprocessing import Parecer, ask_about_both, judge, judge_unasked
 from state_machine.protocol.standing import Passo
-from state_machine.protocol.taken import sibling
+from state_machine.protocol.taken import ATTEMPTS, sibling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,10 @@ if TYPE_CHECKING:
     from state_machine.protocol.standing import Retida
 
 FORGOTTEN_WAIT = 60.0  # seconds; ``prosa restaurado`` wakes what waits for it
+LATER_REVISIONS = 3  # beyond ours that are asked for: what was forgotten may have been corrected since
 SHORTEST_WAIT = 0.1  # seconds, so that nobody runs in circles
+
+_NO_NOTE = frozenset({Situacao.REJEITADA, Situacao.CANCELADA})
 
 log = structlog.get_logger(__name__)
 
@@ -63,10 +67,8 @@ class Clearance:
                 probing = await suspension.take_probe(connection, tarefa.prestador_id, tarefa.canal, SUSPENDED_PROBE)
             if not probing:
                 return await self._wait(tarefa, tarefa.sonda_em + SHORTEST_WAIT, "credencial")
-        if not tarefa.primeira:
-            anteriores = await self._earlier(tarefa)
-            if anteriores is not None:
-                return anteriores
+        if (outra := await self._other_notes(tarefa)) is not None:
+            return outra
         if tarefa.a_preparar:
             made = await self._channels.of(tarefa.canal).prepare(tarefa.payload, tarefa.clock.now())
             if not isinstance(made, bytes):
@@ -89,6 +91,37 @@ class Clearance:
         async with self._database.transaction() as connection:
             standing = await self._witness.look(connection)
         return await self._wait(tarefa, FORGOTTEN_WAIT, "historia") if standing.doubt else None
+
+    async def _other_notes(self, tarefa: Tarefa) -> Passo | None:
+        """Ask whether the matter is settled by another attempt, or by another revision that was forgotten."""
+        if not tarefa.primeira and (anteriores := await self._earlier(tarefa)) is not None:
+            return anteriores
+        return await self._confirmed_before(tarefa) if tarefa.restored else None
+
+    async def _confirmed_before(self, tarefa: Tarefa) -> Passo | None:
+        """Ask for notes of other revisions, which a database that was put back forgot; ``None`` where there is none.
+
+        Where a note of ours carries our reference, ``prosa restaurado`` has looked for all of them (``Numbers.seen``).
+        One absence is enough: what left before it was waited for there.
+        """
+        gateway, atual = self._channels.of(tarefa.canal), tarefa.andamento
+        if gateway.natureza.reference is not None or atual.envios:
+            return None
+        for revisao in range(1, tarefa.revisao + LATER_REVISIONS + 1):
+            for tentativa in range(1, ATTEMPTS + 1):
+                reference = intents.integration_id(tarefa.sessao_id, revisao, tentativa)
+                if revisao == tarefa.revisao:  # its own attempts are asked for as such, and the authority is unique
+                    break
+                finding = await gateway.find(gateway.key(tarefa.prestador, reference))
+                if isinstance(finding, Absent):
+                    break
+                if not isinstance(finding, Found):
+                    subiu = replace(tarefa, andamento=replace(atual, consultas=atual.consultas + 1))
+                    return await self._wait(subiu, self._politica.degrau(atual.consultas), "tentativa_anterior")
+                if finding.nota.situacao not in _NO_NOTE:
+                    log.warning("confirmed_before", id_integracao=atual.id_integracao, outra=reference)
+                    return in_conflict(atual, finding.nota, f"{reference} was confirmed before, and is a note")
+        return None
 
     async def _earlier(self, tarefa: Tarefa) -> Passo | None:
         """Ask under every earlier key; ``None`` when all of them still stand refused, those in doubt seen absent often.

@@ -59,6 +59,7 @@ class Tarefa(Taken):
     sonda_em: float  # seconds until one of them may try again
     clock: DatabaseClock
     numerada: bool = False  # under a number of ours
+    restored: bool = False  # the database was put back: other revisions may have been confirmed, and be notes
 
     @property
     def operation(self) -> Operation:
@@ -148,6 +149,7 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         sonda_em=row.sonda_em,
         clock=DatabaseClock(row.agora),
         numerada=row.numero_rps is not None,
+        restored=row.restored,
     )
 
 

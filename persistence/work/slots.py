@@ -49,7 +49,16 @@ def alheio(canais: str, origens: str) -> str:
         SELECT FROM nfse_emissao e WHERE e.id = n.emissao_id AND {_conhecida("e", canais, origens)}))"""
 
 
+def restored_before(n: str) -> str:
+    """Return the condition that ``h``, the history, was put back not long before ``n`` was confirmed.
+
+    Whoever ordered it may have confirmed more than is known; a conversation or a proposal does not live longer.
+    """
+    return f"h.restaurado_em > {n}.criado_em - make_interval(days => {RECALL_DAYS})"
+
+
 _CANAIS, _ORIGENS = "CAST(:canais AS text[])", "CAST(:origens AS text[])"
+RECALL_DAYS = 7
 WINDOW = 200  # due emissions that are looked at first: several times the slots of a worker
 _HELD = "unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas)"  # by each company
 _FREE = "(n.lease_until IS NULL OR n.lease_until < now())"
@@ -116,11 +125,13 @@ WITH RECURSIVE janela AS MATERIALIZED (
 ), {_turn("nfse_emissao", "status", alheia(_CANAIS, _ORIGENS))}, prontas AS (
     SELECT due.id, due.era, s.conversa, {_PARADA} AS envio_suspenso,
         e.tentativa = 1 AND s.origem IS NULL AS primeira,
+        EXISTS (SELECT FROM historia h WHERE {restored_before("e")}) AS restored,
         greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
         due.era = '{StatusEmissao.PENDENTE}' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
             AND {_PARADA} IS NULL AND e.tentativa = 1 AND s.origem IS NULL
             AND NOT e.a_preparar
-            AND (e.numero_rps IS NULL OR NOT EXISTS (SELECT FROM historia WHERE suspeita IS NOT NULL))
+            AND NOT EXISTS (SELECT FROM historia h WHERE h.suspeita IS NOT NULL AND e.numero_rps IS NOT NULL
+                OR {restored_before("e")})
             AND coalesce(e.desejado_em, e.criado_em) > now() - make_interval(secs => :recente) AS pronta
     FROM due JOIN nfse_emissao e ON e.id = due.id
     LEFT JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
@@ -129,8 +140,8 @@ UPDATE nfse_emissao n
 SET {_LEASE}, status = CASE WHEN prontas.pronta THEN '{StatusEmissao.ENVIANDO}' ELSE n.status END,
     enviado_em = CASE WHEN prontas.pronta THEN coalesce(n.enviado_em, now()) ELSE n.enviado_em END
 FROM prontas WHERE n.id = prontas.id
-RETURNING n.*, prontas.era, prontas.conversa, prontas.pronta, prontas.primeira, prontas.envio_suspenso,
-    prontas.sonda_em, now() AS agora
+RETURNING n.*, prontas.era, prontas.conversa, prontas.pronta, prontas.primeira, prontas.restored,
+    prontas.envio_suspenso, prontas.sonda_em, now() AS agora
 """)  # noqa: S608 - our own constants
 # Cancellations are rare: all that are due may be looked at.
 CLAIM_CANCELLATIONS = sa.text(f"""

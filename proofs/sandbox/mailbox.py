@@ -163,7 +163,9 @@ class _Line:
     async def _take(self) -> bool:
         await self._say("354 go on")
         lines = []
-        while (line := await self._reader.readline()) not in {b".\r\n", b""}:
+        while (line := await self._reader.readline()) != b".\r\n":
+            if not line.endswith(b"\r\n"):  # broken off: whoever sent it was not told that it is taken
+                return False
             lines.append(line.removeprefix(b".") if line.startswith(b"..") else line)
         fault = self._fault("end")
         if fault is None or fault == Mailbox.LOSE:

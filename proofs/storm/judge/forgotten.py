@@ -72,8 +72,9 @@ def doubled(evidence: Evidence, who: str, notes: Sequence[Note]) -> Iterator[str
     sessions = Counter(note.key.sessao_id for note in notes)
     for sessao_id, count in sessions.items():
         if count > 1:
-            theirs = [f"{note.numero} ({note.reference})" for note in notes if note.key.sessao_id == sessao_id]
-            yield f"{who}: {count} notas da sessão {sessao_id}: {', '.join(theirs)}"
+            same = [note for note in notes if note.key.sessao_id == sessao_id]
+            theirs = ", ".join(f"{note.numero} ({note.reference}, {note.channel})" for note in same)
+            yield f"{who}: {count} notas da sessão {sessao_id}: {theirs}"
     if len(sessions) > 1 + len(evidence.losses):
         yield f"{who}: notas de {len(sessions)} sessões, e o banco esqueceu {len(evidence.losses)} vezes"
 

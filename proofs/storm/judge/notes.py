@@ -13,7 +13,7 @@ from proofs.storm.judge.confirmations import CUT
 from proofs.storm.judge.note import ABSENT, BRASILIA, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from proofs.storm.crowd import Wish
     from proofs.storm.judge.confirmations import Phones, Seen, Summary
@@ -29,9 +29,16 @@ def owner(note: Note, phones: Phones, wishes: Mapping[str, Wish]) -> str:
 
 
 def wrong_notes(
-    notes: Sequence[Note], readers: Mapping[str, Reader], phones: Phones, wishes: Mapping[str, Wish]
+    notes: Sequence[Note],
+    readers: Mapping[str, Reader],
+    phones: Phones,
+    wishes: Mapping[str, Wish],
+    again: Collection[str] = (),
 ) -> tuple[list[str], int]:
-    """Return what is wrong with the notes of confirmed revisions, and how many fields were compared."""
+    """Return what is wrong with the notes of confirmed revisions, and how many fields were compared.
+
+    Who is ``again`` may have asked again after a loss, and then for the last amount at once.
+    """
     wrong: list[str] = []
     compared = 0
     confirmed, shown = phones.confirmed, phones.shown
@@ -43,7 +50,8 @@ def wrong_notes(
             continue  # the judge names it as unconfirmed
         before = [summary for summary in shown[note.key] if summary.at <= yes.at]
         old = made.get(note.replaces)
-        complaints, count = _compare(note, readers[note.channel], _as_said(wish, old), before)
+        said = wish if old is None and yes.who in again and note.valor == wish.valor else _as_said(wish, old)
+        complaints, count = _compare(note, readers[note.channel], said, before)
         if note.replaces and (wish.trocado is None or old is None or owner(old, phones, wishes) != wish.who):
             complaints.append(f"substitui a nota {quoted(note.replaces)}, e ninguém pediu")
         compared += count

@@ -103,7 +103,7 @@ def judge(evidence: Evidence) -> Verdict:
     owned = {who: note for who, note in first.items() if who not in lost}
     sent = evidence.meta.of("outbound")
     files = delivered(evidence.meta, evidence.media)
-    wrong, compared = wrong_notes(notes, readers, phones, wishes)
+    wrong, compared = wrong_notes(notes, readers, phones, wishes, lost)
     issuers = [issuer for channel in channels_of(evidence.books) for issuer in channel.issuers]
     done = exercised(evidence, phones, notes)
     return Verdict(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,10 @@ def no_files(stage: Stage) -> None:
     stage.without(stage.meta, lambda kind, data: kind == "outbound" and is_of(ANA, data) and "document" in str(data))
 
 
+def at_once(stage: Stage) -> None:
+    stage.wishes[ANA] = replace(stage.wishes[ANA], trocado=stage.wishes[ANA].valor + 1)
+
+
 def is_of(who: str, data: dict[str, object]) -> bool:
     return who in str(data.get("user"))
 
@@ -54,6 +59,7 @@ EXCUSED: dict[str, tuple[str, Callable[[Stage], None]]] = {
     "a message that was answered and is not stored": ("unstored", unheard),
     "a session that is not there": ("stuck", no_session),
     "files that never came": ("untold", no_files),
+    "the last amount at once, where another note was to be replaced": ("wrong", at_once),
 }
 NEVER: dict[str, tuple[str, Callable[[Stage], None]]] = {
     "two notes under one key": ("duplicates", another_note()),

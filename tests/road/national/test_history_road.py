@@ -73,7 +73,7 @@ async def _tables(owner: asyncpg.Connection) -> list[str]:
     return [row[0] for row in await owner.fetch(TABLES) if row[0] not in KEPT]
 
 
-async def _copied(owner_url: str) -> None:
+async def copied(owner_url: str) -> None:
     """Copy all rows as they are now."""
     owner = await asyncpg.connect(owner_url)
     async with owner.transaction(isolation="repeatable_read"):
@@ -83,7 +83,7 @@ async def _copied(owner_url: str) -> None:
     await owner.close()
 
 
-async def _put_back(owner_url: str, redis_url: str) -> None:
+async def put_back(owner_url: str, redis_url: str) -> None:
     """Put the copied rows in the place of those of now, with an empty Redis."""
     owner = await asyncpg.connect(owner_url)
     async with owner.transaction():
@@ -128,12 +128,12 @@ async def test_nothing_is_confirmed_on_a_database_that_forgot(
     await _confirmed(road)
     person, other = await _shown(road), await _shown(road)
     await road.settled()
-    await _copied(owner_url)
+    await copied(owner_url)
     await person.touch("Confirmar")
     await _one_note(road, sefin, (await road.reached(person, "aprovado"))["sessao_id"])
     await road.settled()
     notes = len(sefin.notes)
-    await _put_back(owner_url, redis_url)
+    await put_back(owner_url, redis_url)
     try:
         for each in (other, person):
             await each.touch("Confirmar")
@@ -154,11 +154,11 @@ async def test_one_confirmation_is_one_note_whatever_the_database_forgot(
         await _confirmed(road)
     person, other = await _shown(road), await _shown(road)
     await road.settled()
-    await _copied(owner_url)
+    await copied(owner_url)
     await person.touch("Confirmar")
     first = await _one_note(road, sefin, (await road.reached(person, "aprovado"))["sessao_id"])
     await road.settled()
-    await _put_back(owner_url, redis_url)
+    await put_back(owner_url, redis_url)
     if forgotten == "failed over":
         await other.touch("Confirmar")
         await _told(other, "Ainda não emiti esta nota")
@@ -184,12 +184,12 @@ async def test_what_was_confirmed_before_a_correction_is_no_second_note(
     await _confirmed(road)
     person = await _shown(road)
     await road.settled()
-    await _copied(owner_url)
+    await copied(owner_url)
     await person.touch("Confirmar")
     session = (await road.reached(person, "aprovado"))["sessao_id"]
     first = await _one_note(road, sefin, session)
     await road.settled()
-    await _put_back(owner_url, redis_url)
+    await put_back(owner_url, redis_url)
     await _accepted(road)
     await person.say("muda o valor para 4.321,00")
     await _told(person, "4.321,00")
