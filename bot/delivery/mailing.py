@@ -55,7 +55,7 @@ class MailPolicy:
 class Mailing:
     """Works on confirmed batches; any number of replicas. ``connect`` opens a line to the mail server."""
 
-    lease_seconds = work.STALE.total_seconds()
+    lease_seconds = work.LEASES.seconds
     concurrency = CONCURRENCY
 
     def __init__(
@@ -79,8 +79,7 @@ class Mailing:
 
     async def renew(self, batch: TakenBatch) -> bool:
         """Give a sign of life."""
-        async with self._database.alone() as connection:
-            return await work.renew(connection, batch)
+        return await work.LEASES.keep(self._database, batch)
 
     async def work(self, batch: TakenBatch) -> bool:
         """Send what is due of a batch for some seconds, and give it back; never raises."""

@@ -55,7 +55,7 @@ BACKOFF_CAP = 120.0  # seconds
 AMBIGUOUS_WAIT = 30.0  # seconds for the status webhook to say whether it left; above ``doubts.TICK_LAG``
 DOUBT_WAIT = 5.0  # seconds between looks while its tick waits for us, or nobody's ticks arrive
 DEAF_AT_MOST = timedelta(seconds=150)  # age of a message that goes out again although no tick of anybody arrives
-SEND_WITHIN = outbox.LEASE_SECONDS / 3  # later than this after claiming, we ask whether it is still ours to send
+SEND_WITHIN = outbox.LEASES.seconds / 3  # later than this after claiming, we ask whether it is still ours to send
 HALTED_WAIT = 60.0  # seconds between probes while Meta refuses our token or account
 NOT_READY_WAIT = 2.0  # seconds between looks for a PDF that the gateway is still rendering
 CAPTION_AFTER = timedelta(seconds=outbox.FILES_IN_ORDER)  # then the result is told without the PDF
@@ -72,7 +72,7 @@ class InDoubt:
 class Delivery:
     """Empties the outbox; any number of replicas."""
 
-    lease_seconds = outbox.LEASE_SECONDS
+    lease_seconds = outbox.LEASES.seconds
     concurrency = CONCURRENCY
 
     def __init__(
@@ -97,8 +97,7 @@ class Delivery:
 
     async def renew(self, saida: Saida) -> bool:
         """Keep a message that takes long."""
-        async with self._database.alone() as connection:
-            return await outbox.renew(connection, saida)
+        return await outbox.LEASES.keep(self._database, saida)
 
     async def work(self, saida: Saida) -> bool:
         """Send one message once, and settle what came of it; never raises. False: none waits behind it."""

@@ -9,7 +9,6 @@ from bot.orders.order import Events
 from gateway.lines import CallKind
 from persistence.db.clock import database_now
 from persistence.fiscal import cancellation_work, cancellations, issued
-from persistence.fiscal.cancellation_work import LEASE_SECONDS
 from persistence.rows.inbox_rows import CancellationRow
 from state_machine.cancellation.machine import AutoridadeCancelou, AutoridadeManteve, decide
 from state_machine.cancellation.reconciliation import (
@@ -46,7 +45,7 @@ class Cancellations:
     )
     operation = "cancel"
     kind = CallKind.CANCELLATION
-    lease_seconds = LEASE_SECONDS
+    leases = cancellation_work.LEASES
     concurrency = CONCURRENCY
 
     def __init__(self, parts: OrderParts) -> None:
@@ -57,16 +56,8 @@ class Cancellations:
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[TarefaCancelamento]:
         """Take due cancellations."""
         return await cancellation_work.claim(
-            connection, free, LEASE_SECONDS, held, self._channels.names, self._origins.names
+            connection, free, self.leases.seconds, held, self._channels.names, self._origins.names
         )
-
-    async def renew(self, connection: Connection, tarefa: TarefaCancelamento) -> bool:
-        """Extend the lease."""
-        return await cancellation_work.renew(connection, tarefa)
-
-    async def give_back(self, connection: Connection, tarefa: TarefaCancelamento) -> None:
-        """Return it."""
-        await cancellation_work.give_back(connection, tarefa)
 
     async def hint(self, connection: Connection, id_integracao: str | None, id_externo: str | None, _corpo: Any) -> int:
         """Look at the note's cancellation now."""

@@ -11,7 +11,6 @@ from bot.orders.preflight import Clearance
 from gateway.lines import CallKind
 from persistence.db.clock import database_now
 from persistence.fiscal import emissions, notes
-from persistence.fiscal.emissions import LEASE_SECONDS
 from persistence.fiscal.numbers import numbering
 from persistence.idempotency import gateway_operations
 from state_machine.protocol.emission import Absent, CannotTell, Finding, Found, Issued, StatusEmissao
@@ -53,7 +52,7 @@ class Emissions:
     )
     operation = "submit"
     kind = CallKind.SUBMISSION
-    lease_seconds = LEASE_SECONDS
+    leases = emissions.LEASES
     concurrency = CONCURRENCY
 
     def __init__(self, parts: OrderParts) -> None:
@@ -71,20 +70,12 @@ class Emissions:
         return await emissions.claim(
             connection,
             free,
-            LEASE_SECONDS,
+            self.leases.seconds,
             ocupadas=held,
             quietas=self._channels.quiet(CallKind.SUBMISSION),
             canais=self._channels.names,
             origens=self._parts.origins.names,
         )
-
-    async def renew(self, connection: Connection, tarefa: Tarefa) -> bool:
-        """Extend the lease, and that of its record, which is there once it is ready."""
-        return await emissions.renew(connection, tarefa, LEASE_SECONDS)
-
-    async def give_back(self, connection: Connection, tarefa: Tarefa) -> None:
-        """Return it with its record."""
-        await emissions.give_back(connection, tarefa)
 
     async def hint(self, connection: Connection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:
         """Look at the emission now, and keep what the webhook said."""

@@ -13,9 +13,9 @@ from gateway.http.recording import recording
 from gateway.lines import CallKind
 from persistence.fiscal import attempts, emissions
 from persistence.fiscal.emissions import Chamada
-from persistence.queue.slots import OrderLeaseLostError, Taken
 from persistence.rows.inbox_rows import GatewayRow
 from persistence.witness.row import Witness
+from persistence.work.leases import Leases, OrderLeaseLostError, Taken
 from state_machine.protocol.emission import CannotTell, Unknown
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Order(Protocol[T, A, P]):
     """One kind of order: claim, prepare, send or ask, classify, settle, conclude.
 
     ``operation`` is its sending in the attempts, and ``kind`` the line (breaker, places) of its sendings;
-    ``lease_seconds`` is one lease, renewed while a call lasts; ``concurrency`` its slots per worker.
+    ``leases`` are those on its rows, renewed while a call lasts; ``concurrency`` its slots per worker.
 
     ``classify``, ``settle`` and ``conclude`` run in one transaction, in this order. ``claim``, ``settle`` and
     ``prepare`` raise ``OrderLeaseLostError`` for an order that somebody else took over.
@@ -115,17 +115,11 @@ class Order(Protocol[T, A, P]):
     events: Events
     operation: str
     kind: CallKind
-    lease_seconds: float
+    leases: Leases[T]
     concurrency: int
 
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[T]:
         """Take what is due, each company its share of the ``free`` slots; what may be sent is stored as being sent."""
-
-    async def renew(self, connection: Connection, piece: T) -> bool:
-        """Extend the lease from now; False when it was given back or is another's."""
-
-    async def give_back(self, connection: Connection, piece: T) -> None:
-        """Return what was taken and not sent: it is due again as it was."""
 
     async def hint(self, connection: Connection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:
         """A webhook spoke of a note: its orders are looked at now; returns how many that were."""
@@ -173,8 +167,8 @@ class OrderWorker(Generic[T, A, P]):
         self._channels = channels
         self._held: Counter[int] = Counter()  # slots of this worker, by company
         self._ready: dict[int, T] = {}  # what was made ready, by the identity of what was claimed
-        self.lease_seconds = order.lease_seconds
-        self.send_within = order.lease_seconds * SEND_WITHIN
+        self.lease_seconds = order.leases.seconds
+        self.send_within = order.leases.seconds * SEND_WITHIN
         self.concurrency = order.concurrency
 
     async def claim(self, limit: int) -> list[T]:
@@ -186,8 +180,7 @@ class OrderWorker(Generic[T, A, P]):
 
     async def renew(self, piece: T) -> bool:
         """Keep an order whose gateway call takes long, with the record that was made when it was made ready."""
-        async with self._database.alone() as connection:
-            return await self._order.renew(connection, self._ready.get(id(piece), piece))
+        return await self._order.leases.keep(self._database, self._ready.get(id(piece), piece))
 
     async def work(self, piece: T) -> None:
         """Send or ask once, and settle what came of it; never raises."""
@@ -250,7 +243,7 @@ class OrderWorker(Generic[T, A, P]):
         """We were frozen before sending: nothing was sent; the epoch tells if somebody took it over."""
         log.warning(self._order.events.given_back, emissao_id=piece.emissao_id)
         async with self._database.transaction() as connection:
-            await self._order.give_back(connection, piece)
+            await self._order.leases.give_back(connection, piece)
 
     async def _call(self, piece: T, operation: str, call: Callable[[T], Awaitable[A]]) -> None:
         started = time.monotonic()

@@ -9,7 +9,6 @@ import structlog
 
 from persistence.db.clock import database_now
 from persistence.fiscal import emissions, intents, suspension
-from persistence.fiscal.emissions import LEASE_SECONDS
 from persistence.idempotency import gateway_operations
 from persistence.idempotency.records import Conflict
 from state_machine.protocol.channel import Natureza
@@ -60,7 +59,7 @@ class Clearance:
         self._politica = politica
 
     async def clear(self, tarefa: Tarefa) -> Tarefa | Passo:
-        """Look at what stands in the way, one thing after the other. Raises ``EmissionLeaseLostError``."""
+        """Look at what stands in the way, one thing after the other. Raises ``OrderLeaseLostError``."""
         if must_ask(tarefa.andamento, tarefa.clock.now()):
             return await self._wait(tarefa, 0.0, "pessoa")
         if tarefa.suspenso is not None:
@@ -77,7 +76,7 @@ class Clearance:
             async with self._database.transaction() as connection:
                 tarefa = await intents.prepared(connection, tarefa, made)
         async with self._database.transaction() as connection:
-            pronta = await emissions.start_sending(connection, tarefa, LEASE_SECONDS)
+            pronta = await emissions.start_sending(connection, tarefa, emissions.LEASES.seconds)
             if pronta is not None:
                 return pronta
             refusal = await gateway_operations.why_refused(connection, tarefa.operation)

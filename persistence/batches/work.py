@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from persistence.tables import lotes
 from persistence.versions import literals
+from persistence.work.leases import Leases
 from state_machine.mailing.delivery import UNCERTAIN, UNCERTAIN_MAX
 from state_machine.mailing.states import LIVRES, EstadoLinha, EstadoLote, StatusLote
 
@@ -28,16 +30,21 @@ WHERE id = $1 AND estado = '{EstadoLote.PROCESSANDO}' AND (
 RETURNING *, (SELECT razao_social FROM empresa WHERE empresa.id = empresa_id) AS empresa
 """
 # Whoever takes the word of a batch also tries to take the batch: both in one transaction, so that none is lost.
-_WORDS = """
-DELETE FROM lote_fila WHERE lote_id IN (
-    SELECT lote_id FROM lote_fila WHERE a_partir_de <= now() ORDER BY a_partir_de LIMIT $1 FOR UPDATE SKIP LOCKED)
+# The company of which fewest are worked on goes first; none is kept free for others, as each is given back soon.
+_WORDS = f"""
+WITH esperam AS (
+    SELECT f.lote_id, row_number() OVER (PARTITION BY l.empresa_id ORDER BY f.a_partir_de, f.lote_id) + (SELECT count(*)
+        FROM lotes o WHERE o.empresa_id = l.empresa_id AND o.status = '{StatusLote.PROCESSING}') AS lugar
+    FROM lote_fila f JOIN lotes l ON l.id = f.lote_id WHERE f.a_partir_de <= now()
+)
+DELETE FROM lote_fila WHERE lote_id IN (SELECT f.lote_id FROM lote_fila f JOIN esperam USING (lote_id)
+    ORDER BY lugar, a_partir_de LIMIT $1 FOR UPDATE OF f SKIP LOCKED)
 RETURNING lote_id
 """
 _QUEUE = """
 INSERT INTO lote_fila (lote_id, a_partir_de) VALUES ($1, now() + $2::interval)
 ON CONFLICT (lote_id) DO UPDATE SET a_partir_de = least(lote_fila.a_partir_de, excluded.a_partir_de)
 """
-_RENEW = f"UPDATE lotes SET last_attempt = now() WHERE id = $1 AND epoch = $2 AND status = '{StatusLote.PROCESSING}'"
 # What a dead worker had in hand may have arrived: it waits, and is sent once more at most.
 _INHERIT = f"""
 UPDATE lote_linhas SET incertas = incertas + 1, atualizado_em = now(),
@@ -120,6 +127,10 @@ class TakenBatch:
     mensagem: str | None
 
 
+_HEARD = lotes.c.status == StatusLote.PROCESSING  # its lease ends ``STALE`` after its worker was last heard
+LEASES: Leases[TakenBatch] = Leases(lotes, _HEARD, until="last_attempt", seconds=STALE.total_seconds(), ahead=0.0)
+
+
 async def try_acquire(connection: Connection, lote_id: int, unknown: timedelta) -> TakenBatch | None:
     """Take a confirmed batch by one conditional UPDATE; ``None`` when it is another's, or not to be worked on.
 
@@ -137,11 +148,6 @@ async def take_due(connection: Connection, limit: int, unknown: timedelta) -> li
     words = (await connection.exec_driver_sql(_WORDS, (limit,))).all()
     taken = [await try_acquire(connection, word.lote_id, unknown) for word in words]
     return [batch for batch in taken if batch is not None]
-
-
-async def renew(connection: Connection, batch: TakenBatch) -> bool:
-    """Give a sign of life; says whether the batch is still ours."""
-    return bool((await connection.exec_driver_sql(_RENEW, (batch.id, batch.epoch))).rowcount)
 
 
 async def next_row(connection: Connection, batch: TakenBatch, domain: str, per_minute: int | None = None) -> Any | None:

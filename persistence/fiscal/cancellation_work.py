@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB
 
-from persistence.db.moments import in_seconds
-from persistence.people.channels import canal_of
-from persistence.queue import slots
 from persistence.tables import cancelamento, nfse_emissao, nfse_processada
+from persistence.work import slots
+from persistence.work.leases import Leases, OrderLeaseLostError, Taken, taken
 from state_machine.cancellation.machine import Codigo, EstadoCancelamento, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AndamentoCancelamento, Envio
 from state_machine.protocol.channel import PRIMEIRO
@@ -24,17 +23,9 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from state_machine.cancellation.reconciliation import PassoCancelamento
 
-LEASE_SECONDS = 15.0  # renewed while a gateway call lasts; a dead worker's cancellations wait this long
-
-
-class CancellationLeaseLostError(slots.OrderLeaseLostError):
-    """Somebody else took this cancellation over."""
-
-    code = "cancellation_lease_lost"
-
 
 @dataclass(frozen=True, slots=True)
-class TarefaCancelamento(slots.Taken):
+class TarefaCancelamento(Taken):
     """A cancellation under our lease; ``andamento`` as it was before we took it."""
 
     id_externo: str
@@ -59,22 +50,10 @@ async def claim(
     rows = await connection.execute(slots.CLAIM_CANCELLATIONS, values)
     return [
         TarefaCancelamento(
-            row.id,
-            row.epoch,
-            row.emissao_id,
-            row.prestador_id,
-            row.prestador_cnpj,
-            row.id_integracao,
-            row.chave_natural or row.id_integracao,
-            canal_of(row.canal, row.ambiente),
-            row.origem if row.conversa is None else CONVERSA,  # who asked for it in a chat is told there
-            row.sessao_id,
-            row.conversa,
-            row.correlacao,
-            tomada_em,
-            row.id_externo,
-            MotivoCancelamento(Codigo(row.codigo), row.motivo),
-            AndamentoCancelamento(
+            **taken(row, row.emissao_id, tomada_em),
+            id_externo=row.id_externo,
+            motivo=MotivoCancelamento(Codigo(row.codigo), row.motivo),
+            andamento=AndamentoCancelamento(
                 Envio(row.era),
                 row.confirmado_em,
                 row.consultas,
@@ -90,23 +69,10 @@ async def claim(
 
 
 _C = cancelamento.c
-# Changes it only while nobody else took it over since: the epoch is the fence.
-_OURS = cancelamento.update().where(
-    _C.id == sa.bindparam("b_id"), _C.epoch == sa.bindparam("b_epoch"), _C.estado == EstadoCancelamento.PENDENTE
+LEASES: Leases[TarefaCancelamento] = Leases(
+    cancelamento, _C.estado == EstadoCancelamento.PENDENTE, was={"envio": attrgetter("andamento.envio")}
 )
-_RENEW = _OURS.where(_C.lease_until.is_not(None)).values(lease_until=in_seconds("b_seconds"))
-_GIVE_BACK = _OURS.values(lease_until=None, proxima_acao_em=sa.func.now())
-_SETTLE = _OURS.values(
-    lease_until=None,
-    # A hint that came while we were at work asks for one more look; it is no reason to send earlier.
-    proxima_acao_em=sa.case(
-        (sa.and_(sa.bindparam("b_atenta", type_=sa.Boolean), _C.dica_em.is_not(None)), sa.func.now()),
-        else_=in_seconds("b_seconds"),
-    ),
-    erro_mensagem=sa.func.coalesce(sa.bindparam("b_motivo", type_=sa.Text), _C.erro_mensagem),
-    resposta_gateway=sa.func.coalesce(sa.cast(sa.bindparam("b_resposta", type_=sa.Text), JSONB), _C.resposta_gateway),
-    avisado_em=sa.case((sa.bindparam("b_avisado", type_=sa.Boolean), sa.func.now()), else_=_C.avisado_em),
-)
+_SETTLE = LEASES.settlement()
 _PROTOCOL = nfse_processada.update().where(nfse_processada.c.emissao_id == sa.bindparam("b_emissao"))
 
 
@@ -120,30 +86,16 @@ def _hint(key: sa.Column[Any]) -> sa.Update:
 _HINT = {True: _hint(nfse_emissao.c.id_integracao), False: _hint(nfse_emissao.c.id_externo)}
 
 
-def _ours(tarefa: TarefaCancelamento) -> dict[str, Any]:
-    return {"b_id": tarefa.id, "b_epoch": tarefa.epoch}
-
-
-async def renew(connection: Connection, tarefa: TarefaCancelamento) -> bool:
-    """Extend the lease from now; False when it was given back or is another's."""
-    return (await connection.execute(_RENEW, {**_ours(tarefa), "b_seconds": LEASE_SECONDS})).rowcount == 1
-
-
-async def give_back(connection: Connection, tarefa: TarefaCancelamento) -> None:
-    """Return one that was taken and not sent: it is due again as it was."""
-    await connection.execute(_GIVE_BACK, {**_ours(tarefa), "envio": tarefa.andamento.envio})
-
-
 async def settle(
     connection: Connection, tarefa: TarefaCancelamento, passo: PassoCancelamento, resposta: str | None
 ) -> None:
     """Store what followed and give the lease back; ``resposta`` is the JSON received, as storable text.
 
-    Raises ``CancellationLeaseLostError`` for a late commit.
+    Raises ``OrderLeaseLostError`` for a late commit.
     """
     novo = passo.andamento
     values: dict[str, Any] = {
-        **_ours(tarefa),
+        **LEASES.fence(tarefa),
         "envio": novo.envio,
         "consultas": novo.consultas,
         "envios": novo.envios,
@@ -157,7 +109,7 @@ async def settle(
         "b_avisado": novo.avisado and not tarefa.andamento.avisado,
     }
     if (await connection.execute(_SETTLE, values)).rowcount != 1:
-        raise CancellationLeaseLostError(tarefa.id)
+        raise OrderLeaseLostError(tarefa.id)
     if novo.protocolo and novo.protocolo != tarefa.andamento.protocolo:
         protocol = {"b_emissao": tarefa.emissao_id, "protocolo_cancelamento": novo.protocolo}
         await connection.execute(_PROTOCOL, protocol)

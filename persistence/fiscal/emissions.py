@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,13 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.db.clock import DatabaseClock
-from persistence.db.moments import in_seconds
 from persistence.fiscal import documents
 from persistence.idempotency import gateway_operations
 from persistence.people.channels import canal_of
-from persistence.queue import slots
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
 from persistence.versions import known
+from persistence.work import slots
+from persistence.work.leases import Leases, OrderLeaseLostError, Taken, taken
 from state_machine.cancellation.machine import StatusNota
 from state_machine.protocol.channel import PRIMEIRO
 from state_machine.protocol.emission import EM_CURSO, Rejected, StatusEmissao
@@ -36,17 +37,10 @@ if TYPE_CHECKING:
 
 # What the gateway may have: an older release that moved the row to one of these did not keep that it is in doubt.
 _HELD = EM_CURSO - {StatusEmissao.PENDENTE}
-LEASE_SECONDS = 15.0  # renewed while a gateway call lasts (up to 60 s); a dead worker's emissions wait this long
-
-
-class EmissionLeaseLostError(slots.OrderLeaseLostError):
-    """Somebody else took this emission over."""
-
-    code = "emission_lease_lost"
 
 
 @dataclass(frozen=True, slots=True)
-class Tarefa(slots.Taken):
+class Tarefa(Taken):
     """An emission under our lease. ``era`` is its status before we took it: only ``pendente`` may be sent.
 
     ``pronta``: it is stored as ``enviando`` under its idempotency record, so that the bytes may leave now.
@@ -141,30 +135,18 @@ async def claim(
 
 def _tarefa(row: Any, tomada_em: float) -> Tarefa:
     return Tarefa(
-        id=row.id,
-        epoch=row.epoch,
-        emissao_id=row.id,
-        prestador=row.prestador_cnpj,
-        id_integracao=row.id_integracao,
-        chave=row.chave_natural or row.id_integracao,
+        **taken(row, row.id, tomada_em),
         versao=row.versao,
         era=StatusEmissao(row.era),
         pronta=row.pronta,
-        origem=row.origem,
-        sessao_id=row.sessao_id,
-        conversa=row.conversa,
         revisao=row.revisao,
         primeira=row.primeira,
-        prestador_id=row.prestador_id,
         payload=stored_bytes(row),
         a_preparar=row.a_preparar,
         id_externo=row.id_externo,
-        correlacao=row.correlacao,
         andamento=_andamento(row, StatusEmissao(row.era)),
-        canal=canal_of(row.canal, row.ambiente),
         suspenso=row.envio_suspenso,
         sonda_em=row.sonda_em,
-        tomada_em=tomada_em,
         clock=DatabaseClock(row.agora),
         numerada=row.numero_rps is not None,
         restored=row.restored,
@@ -217,14 +199,14 @@ def _recusa(kept: Any) -> Rejected | None:
 async def start_sending(connection: Connection, tarefa: Tarefa, lease_seconds: float) -> Tarefa | None:
     """Make ready what was looked at first; ``None`` when its record is another's or has other bytes.
 
-    Raises ``EmissionLeaseLostError``.
+    Raises ``OrderLeaseLostError``.
     """
     tomada_em = time.monotonic()
     if not await gateway_operations.begin(connection, [tarefa.operation], lease_seconds):
         return None
     values = {"id": tarefa.id, "epoch": tarefa.epoch, "lease": lease_seconds}
     if (await connection.execute(_START, values)).rowcount != 1:
-        raise EmissionLeaseLostError(tarefa.andamento.id_integracao)
+        raise OrderLeaseLostError(tarefa.andamento.id_integracao)
     return replace(tarefa, pronta=True, tomada_em=tomada_em)
 
 
@@ -252,30 +234,37 @@ async def look_at(connection: Connection, emissao_id: int) -> None:
     await connection.execute(_LOOK_AT, {"b_id": emissao_id})
 
 
-async def renew(connection: Connection, tarefa: Tarefa, lease_seconds: float) -> bool:
-    """Extend the lease from now; False when it was given back or is another's."""
-    ours = (await connection.execute(_RENEW, {**_ours(tarefa), "b_seconds": lease_seconds})).rowcount == 1
-    if ours and tarefa.pronta:
-        await gateway_operations.renew(connection, tarefa.operation, lease_seconds)
-    return ours
+class _Leases(Leases[Tarefa]):
+    """Those of emissions, with that of the idempotency record, which is there once an emission is ready."""
+
+    async def renew(self, connection: Connection, piece: Tarefa) -> bool:
+        """Extend both from now; False when it was given back or is another's."""
+        ours = await super().renew(connection, piece)
+        if ours and piece.pronta:
+            await gateway_operations.renew(connection, piece.operation, self.seconds)
+        return ours
+
+    async def give_back(self, connection: Connection, piece: Tarefa) -> bool:
+        """Return it with its record. False if it is another's."""
+        ours = await super().give_back(connection, piece)
+        if ours and piece.pronta:
+            gateway_operations.leave_open(connection, piece.operation, None)
+        return ours
 
 
-async def give_back(connection: Connection, tarefa: Tarefa) -> None:
-    """Return an emission that was taken and not sent: it is due again as it was. Nothing happens if it is another's."""
-    values = {**_ours(tarefa), "status": tarefa.era}
-    if (await connection.execute(_GIVE_BACK, values)).rowcount == 1 and tarefa.pronta:
-        gateway_operations.leave_open(connection, tarefa.operation, None)
+# Beside the epoch, the version: whoever sends an emission again or gives it up needs no epoch.
+LEASES: Leases[Tarefa] = _Leases(nfse_emissao, fence=("id", "epoch", "versao"), was={"status": attrgetter("era")})
 
 
 async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, ouvido: Ouvido = NADA_OUVIDO) -> None:
     """Store what followed and give the lease back; what ``ouvido`` does not tell stays as it is.
 
-    Raises ``EmissionLeaseLostError`` for a late commit, now or at the end of the transaction.
+    Raises ``OrderLeaseLostError`` for a late commit, now or at the end of the transaction.
     """
     novo, antes = passo.andamento, tarefa.andamento
     fim = passo.daqui is None and novo.status in ASSENTADOS | {StatusEmissao.ERRO}
     values: dict[str, Any] = {
-        **_ours(tarefa),
+        **LEASES.fence(tarefa),
         "status": novo.status,
         "consultas": novo.consultas,
         "envios": novo.envios,
@@ -300,15 +289,11 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, ouvido: O
         "b_avisado": novo.avisado and not antes.avisado,
         "b_id_externo": (passo.nota.id_externo or None) if passo.nota else None,
     }
-    lost = EmissionLeaseLostError(tarefa.andamento.id_integracao)
+    lost = OrderLeaseLostError(tarefa.andamento.id_integracao)
     if passo.nota is None:
         connection.later(_SETTLE, values, rows=1, otherwise=lost)
     elif (await connection.execute(_SETTLE, values)).rowcount != 1:  # what follows must see a hint that came meanwhile
         raise lost
-
-
-def _ours(tarefa: Tarefa) -> dict[str, Any]:
-    return {"b_id": tarefa.id, "b_epoch": tarefa.epoch, "b_versao": tarefa.versao}
 
 
 def record_attempt(connection: Connection, emissao_id: int, chamada: Chamada) -> None:
@@ -362,27 +347,12 @@ WHERE e.id < :id AND (e.sessao_id IN (SELECT origem FROM reparadas)
     OR (e.sessao_id = :sessao_id AND e.revisao = :revisao))
 ORDER BY e.id
 """)  # noqa: S608 - our own constants
-# Changes the emission only while nobody else took it over since (the epoch) and nobody else changed it (the version):
-# whoever sends it again or gives it up needs no epoch.
-_OURS = nfse_emissao.update().where(
-    _E.id == sa.bindparam("b_id"), _E.epoch == sa.bindparam("b_epoch"), _E.versao == sa.bindparam("b_versao")
-)
-_RENEW = _OURS.where(_E.lease_until.is_not(None)).values(lease_until=in_seconds("b_seconds"))
-_GIVE_BACK = _OURS.values(lease_until=None, proxima_acao_em=sa.func.now())
-_SETTLE = _OURS.values(
+_SETTLE = LEASES.settlement(
     recusa=sa.bindparam("recusa", type_=JSONB(none_as_null=True)),
-    # A hint that came while we were at work asks for one more look; it is no reason to send earlier.
-    proxima_acao_em=sa.case(
-        (sa.and_(sa.bindparam("b_atenta", type_=sa.Boolean), _E.dica_em.is_not(None)), sa.func.now()),
-        else_=in_seconds("b_seconds"),
-    ),
-    lease_until=None,
     versao=_E.versao + 1,
     erro_mensagem=_if("b_concluido", _MOTIVO, sa.func.coalesce(_MOTIVO, _E.erro_mensagem)),
-    resposta_gateway=sa.func.coalesce(sa.cast(sa.bindparam("b_resposta", type_=sa.Text), JSONB), _E.resposta_gateway),
     leitura_gateway=sa.func.coalesce(sa.bindparam("b_leitura", type_=JSONB), _E.leitura_gateway),
     protocolo=sa.func.coalesce(sa.bindparam("b_protocolo", type_=sa.Text), _E.protocolo),
-    avisado_em=_if("b_avisado", sa.func.now(), _E.avisado_em),
     id_externo=sa.func.coalesce(sa.bindparam("b_id_externo", type_=sa.Text), _E.id_externo),
     processado_em=_if(
         "b_chegou", sa.func.now(), _if("b_fim", sa.func.coalesce(_E.processado_em, sa.func.now()), _E.processado_em)

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.fiscal import documents
-from persistence.fiscal.emissions import EmissionLeaseLostError
 from persistence.tables import cliente_tomador, nfse_emissao
+from persistence.work.leases import OrderLeaseLostError
 from state_machine.protocol.channel import PRIMEIRO, Ambiente
 from state_machine.protocol.emission import StatusEmissao
 
@@ -126,10 +126,10 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
 
 
 async def prepared(connection: Connection, tarefa: Tarefa, payload: bytes) -> Tarefa:
-    """Make ``payload`` the bytes that are sent, and keep those before. Raises ``EmissionLeaseLostError``."""
+    """Make ``payload`` the bytes that are sent, and keep those before. Raises ``OrderLeaseLostError``."""
     values = {"id": tarefa.id, "epoch": tarefa.epoch, "payload": payload}
     if (await connection.execute(_PREPARED, values)).rowcount != 1:
-        raise EmissionLeaseLostError(tarefa.andamento.id_integracao)
+        raise OrderLeaseLostError(tarefa.andamento.id_integracao)
     versions = {"id": tarefa.id, "antes": tarefa.payload, "payload": payload}
     await connection.execute(_VERSIONS, versions)
     return replace(tarefa, payload=payload, a_preparar=False)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from persistence.queue import outbox, slots
+from persistence.queue import outbox
 from persistence.queue.entrance import CHANNEL
 from persistence.rows.inbox_rows import TIPOS
 from persistence.tables import StatusSaida
 from persistence.versions import literals
+from persistence.work import slots
 from state_machine.protocol.channel import PRIMEIRO
 from state_machine.protocol.emission import COM_PESSOAS
 from state_machine.protocol.origin import CONVERSA
@@ -76,7 +77,7 @@ _UNKNOWN = f"""
 SELECT 'inbox' AS tabela, count(*) AS count FROM inbox WHERE estado = 0 AND tipo NOT IN ({literals(TIPOS)})
 UNION ALL SELECT 'nfse_emissao', count(*) FROM nfse_emissao n
     WHERE proxima_acao_em <= now() AND {slots.alheia("$1", "$2")}
-UNION ALL SELECT 'cancelamento', count(*) FROM cancelamento c
+UNION ALL SELECT 'cancelamento', count(*) FROM cancelamento n
     WHERE proxima_acao_em <= now() AND {slots.alheio("$1", "$2")}
 UNION ALL SELECT 'outbox', count(*) FROM outbox o WHERE run_at <= now() AND ({outbox.ALHEIA})
 """  # noqa: S608 - our own constants

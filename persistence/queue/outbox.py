@@ -15,6 +15,7 @@ from persistence.people.parts import APAGADA
 from persistence.rows.outbox_messages import TIPOS, to_payload
 from persistence.tables import TALVEZ_SAIU, StatusSaida, outbox
 from persistence.versions import literals
+from persistence.work.leases import Leases
 from state_machine.catalogue import messages
 from state_machine.machine.effects import Mensagem
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from persistence.rows.outbox_messages import OutboxMessage
     from state_machine.machine.session import Sessao
 
-LEASE_SECONDS = 15.0  # renewed while a file is fetched, uploaded and sent; a dead worker's messages wait this long
 FILES_IN_ORDER = 60.0  # an XML comes after its PDF; but a PDF that is never rendered must not keep other files back
 
 # Ticks only ever grow: WhatsApp may tell them late or out of order. A failure may follow "sent", not "delivered".
@@ -55,6 +55,7 @@ class Saida:
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
 
+LEASES: Leases[Saida] = Leases(outbox, outbox.c.run_at.is_not(None))  # what a tick settled is in nobody's hands
 # Statements are composed once: that costs more than running them.
 _ENQUEUE = insert(outbox).on_conflict_do_nothing(index_elements=[outbox.c.chave])
 # Of several wordings the one after what the conversation read last; the first one, if that was something else.
@@ -131,14 +132,8 @@ async def claim(database: Database, limit: int) -> list[Saida]:
     A file that could not be had is waited for by other files only for ``FILES_IN_ORDER`` seconds.
     """
     tomada_em = time.monotonic()
-    rows = await database.pool.fetch(_CLAIM, limit, LEASE_SECONDS, FILES_IN_ORDER)
+    rows = await database.pool.fetch(_CLAIM, limit, LEASES.seconds, FILES_IN_ORDER)
     return [Saida(**row, tomada_em=tomada_em) for row in rows]
-
-
-async def renew(connection: Connection, saida: Saida) -> bool:
-    """Extend the lease from now; False when it was given back, is another's, or its tick says that it has left."""
-    values = {"_id": saida.id, "_epoch": saida.epoch, "_seconds": LEASE_SECONDS}
-    return (await connection.execute(_RENEW, values)).rowcount == 1
 
 
 async def sent(connection: Connection, saida: Saida, wamid: str) -> bool:
@@ -235,9 +230,6 @@ def _forward(status: str) -> Any:  # constants are part of the text: a parameter
 _WAMID = sa.bindparam("_wamid", type_=sa.Text)
 _THIS = outbox.c.id == sa.bindparam("_id")
 _IN_HAND = outbox.update().where(_THIS, outbox.c.epoch == sa.bindparam("_epoch"))
-_RENEW = _IN_HAND.where(outbox.c.lease_until.is_not(None), outbox.c.run_at.is_not(None)).values(
-    lease_until=in_seconds("_seconds")
-)
 _AGAIN = _IN_HAND.where(outbox.c.run_at.is_not(None)).values(
     run_at=in_seconds("_seconds"), lease_until=None, tentativas=outbox.c.tentativas + sa.bindparam("_conta")
 )

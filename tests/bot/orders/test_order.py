@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,7 @@ from bot.settings import Settings
 from gateway.lines import CallKind, Lines
 from gateway.registry import REGISTRY, Channels
 from persistence.db.engine import Database
-from persistence.queue.slots import OrderLeaseLostError, Taken
+from persistence.work.leases import Leases, OrderLeaseLostError, Taken
 from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal
 from state_machine.protocol.emission import Unknown
 from tests.owner import as_owner
@@ -45,6 +46,11 @@ UPDATE inutilizacao SET envio = :envio, contado = contado + :contado, lease_unti
     proxima_acao_em = CASE WHEN :envio <> 'fim' THEN now() + make_interval(secs => :daqui) END
 WHERE id = :id AND epoch = :epoch
 """)
+VOIDS = sa.Table(
+    "inutilizacao",
+    sa.MetaData(),
+    *(sa.Column(name) for name in ("id", "epoch", "envio", "lease_until", "proxima_acao_em")),
+)
 COMPANY = "44555666000181"
 
 
@@ -53,6 +59,9 @@ class Void(Taken):
     """A number to be voided."""
 
     envio: str
+
+
+LEASES: Leases[Void] = Leases(VOIDS, was={"envio": attrgetter("envio")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +81,19 @@ class _Voiding:
     events = Events("voiding_step", "voiding_waits", "voiding_given_back", "voiding_lease_lost", "voiding_failed")
     operation = "void"
     kind = CallKind.CANCELLATION
-    lease_seconds = 15.0
     concurrency = 4
+    leases = LEASES
 
     answers: list[Any] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     held: dict[int, int] = field(default_factory=dict)
     instead: Step | None = None
-    renewed: list[str | None] = field(default_factory=list)
 
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[Void]:
         self.held = dict(held)
         rows = list(await connection.execute(CLAIM, {}))[:free]
         order = 7, COMPANY, "void", "void", Canal(), "conversa", "s", "c", None
         return [Void(r.id, r.epoch, r.id, *order, time.monotonic(), r.envio) for r in rows]
-
-    async def renew(self, connection: Connection, piece: Void) -> bool:
-        self.renewed.append(piece.correlacao)
-        return connection is not None
-
-    async def give_back(self, connection: Connection, piece: Void) -> None:
-        await self.settle(connection, piece, Step(piece.envio), None)
 
     async def hint(self, _connection: Connection, _ours: str | None, _theirs: str | None, _corpo: Any) -> int:
         return 0
@@ -276,10 +277,17 @@ async def test_what_is_being_sent_is_renewed_as_it_was_made_ready(
     async def sending(_piece: Void) -> None:
         assert await engine.worker.renew(piece)
 
+    plain, renewed = Leases.renew, []
+
+    async def renew(leases: Leases[Void], connection: Connection, piece: Void) -> bool:
+        renewed.append(piece.correlacao)
+        return await plain(leases, connection, piece)
+
+    monkeypatch.setattr(Leases, "renew", renew)
     monkeypatch.setattr(engine.kind, "sending", sending)
     await engine.worker.work(piece)
-    await engine.worker.renew(piece)
-    assert engine.kind.renewed == ["ready", piece.correlacao]
+    assert not await engine.worker.renew(piece), "it is settled"
+    assert renewed == ["ready", piece.correlacao]
 
 
 async def test_a_claim_knows_who_holds_slots(engine: Engine) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from operations.batches.upload import upload
+from operations.company import add_company
 from persistence.batches import records, work
 from persistence.db.engine import Database
+from proofs.demo.world import COMPANY
 from state_machine.mailing.delivery import MailAccepted, MailDeferred, MailLost, settle
+from state_machine.protocol.channel import Canal
 from tests.made_batches import QUEM, company, confirmed, listed
 
 if TYPE_CHECKING:
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from state_machine.mailing.delivery import MailOutcome
 
 UNKNOWN = timedelta(seconds=600)
+ANOTHER = "44555666000181"
 
 
 @pytest.fixture
@@ -93,7 +98,7 @@ class TestProcessingLockIdempotency:
         await silent(database)
         second = await taken(database, lote_id)
         async with database.transaction() as connection:
-            assert not await work.renew(connection, first)
+            assert not await work.LEASES.renew(connection, first)
             assert not await work.settle(connection, first, row.id, settle(MailAccepted(), 1, 0, (), 0))
             assert await work.next_row(connection, first, "empresa.com.br") is None
             assert await work.leave(connection, first) is None
@@ -105,7 +110,7 @@ class TestProcessingLockIdempotency:
         batch = await taken(database, await confirmed(database, "test.csv", "user@test.com.br"))
         await silent(database)
         async with database.transaction() as connection:
-            assert await work.renew(connection, batch)
+            assert await work.LEASES.renew(connection, batch)
             assert await work.recover(connection) == 0
         assert await acquire(database, batch.id) is None
 
@@ -237,3 +242,20 @@ async def test_a_second_lost_answer_is_the_last(database: Database) -> None:
     await send(database, batch, MailLost())
     row = await database.pool.fetchrow("SELECT estado, incertas, problemas FROM lote_linhas")
     assert (row["estado"], row["incertas"], row["problemas"][0]["codigo"]) == ("FAILED", 2, "sem_resposta")
+
+
+async def test_anothers_list_is_not_behind_all_of_a_companys(database: Database) -> None:
+    """Each company in its turn: a worker takes first of whom it holds fewest, then what waits for longest."""
+    many = [await confirmed(database, f"{number}.csv", f"user{number}@test.com.br") for number in range(3)]
+    await add_company(database, replace(COMPANY, cnpj=ANOTHER, usuarios=()), Canal("plugnotas"))
+    another = int(await database.pool.fetchval("SELECT id FROM empresa WHERE cnpj = $1", ANOTHER))
+    for name in ("a.csv", "b.csv"):
+        batch, _ = await upload(database, another, listed(name, f"{name}@test.com.br"), QUEM)
+        async with database.transaction() as connection:
+            assert await records.confirm(connection, batch.id, batch.revisao, QUEM)
+    turns: list[bool] = []
+    for free in (2, 1, 1, 1):
+        async with database.transaction() as connection:
+            taken = await work.take_due(connection, free, UNKNOWN)
+        turns += sorted(one.id not in many for one in taken)
+    assert turns == [False, True, False, True, False]

@@ -13,8 +13,9 @@ from persistence.db.connection import _compiled
 from persistence.db.engine import Database
 from persistence.fiscal import history
 from persistence.people import clients
-from persistence.queue import entrance, lanes, outbox, slots, slow_notice
+from persistence.queue import entrance, lanes, outbox, slow_notice
 from persistence.tables import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS
+from persistence.work import slots
 from tests.owner import as_owner
 
 if TYPE_CHECKING:

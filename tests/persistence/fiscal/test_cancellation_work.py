@@ -11,8 +11,8 @@ import pytest_asyncio
 from persistence.db.engine import Database
 from persistence.fiscal import cancellation_work as work
 from persistence.fiscal import cancellations, suspension
-from persistence.fiscal.cancellation_work import CancellationLeaseLostError
 from persistence.fiscal.cancellations import StaleCancellationError
+from persistence.work.leases import OrderLeaseLostError
 from state_machine.cancellation.machine import Cancelamento, EstadoCancelamento, StatusNota
 from state_machine.cancellation.reconciliation import Envio, PassoCancelamento
 from state_machine.protocol.channel import Canal
@@ -95,12 +95,12 @@ async def test_who_lost_a_cancellation_changes_nothing_of_it(database: Database)
     await lease_ends(database, TABLE, stored)
     [present] = await claim(database)
     before = await row(database, TABLE, stored)
-    with pytest.raises(CancellationLeaseLostError):
+    with pytest.raises(OrderLeaseLostError):
         await settle(database, late, Envio.A_ENVIAR, 0.0)
     async with database.transaction() as connection:
-        await work.give_back(connection, late)
-        assert not await work.renew(connection, late)
-        assert await work.renew(connection, present)
+        await work.LEASES.give_back(connection, late)
+        assert not await work.LEASES.renew(connection, late)
+        assert await work.LEASES.renew(connection, present)
     after = await row(database, TABLE, stored)
     assert (after["envio"], after["epoch"]) == (before["envio"], present.epoch)
     assert after["lease_until"] is not None
@@ -111,7 +111,7 @@ async def test_what_was_taken_and_not_sent_is_given_back_as_it_was(database: Dat
     stored = await cancellation(database)
     [tarefa] = await claim(database)
     async with database.transaction() as connection:
-        await work.give_back(connection, tarefa)
+        await work.LEASES.give_back(connection, tarefa)
     found = await row(database, TABLE, stored)
     assert (found["envio"], found["lease_until"]) == ("a_enviar", None)
     assert len(await claim(database)) == 1
@@ -123,7 +123,7 @@ async def test_what_ended_meanwhile_is_nobodys_work(database: Database) -> None:
     [tarefa] = await claim(database)
     await change(database, TABLE, stored, proxima_acao_em=None)
     await change(database, TABLE, stored, estado="negado")
-    with pytest.raises(CancellationLeaseLostError):
+    with pytest.raises(OrderLeaseLostError):
         await settle(database, tarefa, Envio.A_ENVIAR, None)
 
 

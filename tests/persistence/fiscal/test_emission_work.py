@@ -13,7 +13,8 @@ import pytest_asyncio
 from bot.orders import settlement
 from persistence.db.engine import Database
 from persistence.fiscal import attempts, emissions, intents, suspension
-from persistence.fiscal.emissions import EmissionLeaseLostError, Ouvido
+from persistence.fiscal.emissions import Ouvido
+from persistence.work.leases import OrderLeaseLostError
 from state_machine.protocol.channel import Ambiente, Canal
 from state_machine.protocol.emission import Absent, NotSent, Postponed, StatusEmissao, Unknown
 from state_machine.protocol.standing import Passo
@@ -91,7 +92,7 @@ async def test_what_a_dead_worker_was_sending_is_never_made_ready_again(database
     [second] = await claim(database)
     assert (second.epoch, second.era, second.pronta) == (first.epoch + 1, StatusEmissao.ENVIANDO, False)
     async with database.transaction() as connection:
-        with pytest.raises(EmissionLeaseLostError):
+        with pytest.raises(OrderLeaseLostError):
             await emissions.start_sending(connection, second, LEASE)
 
 
@@ -132,18 +133,18 @@ async def test_renewal_keeps_an_emission_while_its_call_lasts(database: Database
     for table in (TABLE, "idempotency_records"):
         await database.pool.execute(f"UPDATE {table} SET lease_until = now() + interval '1 s'")  # noqa: S608 - ours
     async with database.transaction() as connection:
-        assert await emissions.renew(connection, tarefa, LEASE)
+        assert await emissions.LEASES.renew(connection, tarefa)
     record = await database.pool.fetchval("SELECT extract(epoch FROM lease_until - now()) FROM idempotency_records")
     found = await row(database, TABLE, stored)
-    assert (found["lease_until"] - found["agora"]).total_seconds() > LEASE / 2
-    assert record > LEASE / 2
+    assert (found["lease_until"] - found["agora"]).total_seconds() > emissions.LEASES.seconds / 2
+    assert record > emissions.LEASES.seconds / 2
     assert await claim(database) == []
 
     await lease_ends(database, TABLE, stored)
     await claim(database)
     await database.pool.execute("UPDATE nfse_emissao SET lease_until = now() + interval '1 s'")
     async with database.transaction() as connection:
-        assert not await emissions.renew(connection, tarefa, LEASE)
+        assert not await emissions.LEASES.renew(connection, tarefa)
     assert (await row(database, TABLE, stored))["lease_until"] < found["lease_until"]
 
 
@@ -153,7 +154,7 @@ async def test_what_was_settled_has_no_lease_to_renew(database: Database) -> Non
     [tarefa] = await claim(database)
     await settle(database, tarefa, StatusEmissao.ENVIADO, 2.0)
     async with database.transaction() as connection:
-        assert not await emissions.renew(connection, tarefa, LEASE)
+        assert not await emissions.LEASES.renew(connection, tarefa)
     assert (await row(database, TABLE, stored))["lease_until"] is None
 
 
@@ -162,9 +163,9 @@ async def test_what_was_given_back_has_no_lease_to_renew(database: Database) -> 
     stored = await emission(database)
     [tarefa] = await claim(database)
     async with database.transaction() as connection:
-        await emissions.give_back(connection, tarefa)
+        await emissions.LEASES.give_back(connection, tarefa)
     async with database.transaction() as connection:
-        assert not await emissions.renew(connection, tarefa, LEASE)
+        assert not await emissions.LEASES.renew(connection, tarefa)
     assert (await row(database, TABLE, stored))["lease_until"] is None
 
 
@@ -173,7 +174,7 @@ async def test_what_was_taken_and_not_sent_is_given_back_as_it_was(database: Dat
     stored = await emission(database)
     [tarefa] = await claim(database)
     async with database.transaction() as connection:
-        await emissions.give_back(connection, tarefa)
+        await emissions.LEASES.give_back(connection, tarefa)
     found = await row(database, TABLE, stored)
     assert (found["status"], found["lease_until"]) == ("pendente", None)
     [again] = await claim(database)
@@ -186,16 +187,16 @@ async def test_who_lost_an_emission_changes_nothing_of_it(database: Database) ->
     [late] = await claim(database)
     await lease_ends(database, TABLE, stored)
     [present] = await claim(database)
-    with pytest.raises(EmissionLeaseLostError):
+    with pytest.raises(OrderLeaseLostError):
         await settle(database, late, StatusEmissao.CONCLUIDO, None)
     async with database.transaction() as connection:
-        await emissions.give_back(connection, late)
+        await emissions.LEASES.give_back(connection, late)
     found = await row(database, TABLE, stored)
     assert (found["status"], found["epoch"], found["lease_until"] is not None) == ("enviando", present.epoch, True)
     await change(database, TABLE, stored, status="pendente")
     await database.pool.execute("UPDATE idempotency_records SET lease_until = now()")  # only the row says no
     async with database.transaction() as connection:
-        with pytest.raises(EmissionLeaseLostError):
+        with pytest.raises(OrderLeaseLostError):
             await emissions.start_sending(connection, late, LEASE)
     await settle(database, present, StatusEmissao.ENVIADO, 2.0)
     assert (await row(database, TABLE, stored))["status"] == "enviado"
@@ -273,7 +274,7 @@ async def test_of_two_writers_the_second_loses(database: Database) -> None:
     await lease_ends(database, TABLE, stored)
     async with database.transaction() as connection:
         assert await attempts.resume(connection, sessao_id, 1)
-    with pytest.raises(EmissionLeaseLostError):
+    with pytest.raises(OrderLeaseLostError):
         await settle(database, frozen, StatusEmissao.ERRO, None)
     found = await row(database, TABLE, stored)
     assert (found["status"], found["epoch"], found["versao"]) == ("pendente", frozen.epoch, frozen.versao + 1)
@@ -305,7 +306,7 @@ async def test_prepared_bytes_are_fenced_and_every_version_is_kept(database: Dat
     [tarefa] = await claim(database)
     async with database.transaction() as connection:
         assert (await intents.prepared(connection, tarefa, b"signed")).payload == b"signed"
-    with pytest.raises(EmissionLeaseLostError):
+    with pytest.raises(OrderLeaseLostError):
         async with database.transaction() as connection:
             await intents.prepared(connection, late, b"signed too late")
     found = await row(database, TABLE, tarefa.id)

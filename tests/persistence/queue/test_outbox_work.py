@@ -43,7 +43,7 @@ async def _give_up(connection: Connection, saida: Saida) -> None:
 
 
 async def _renew(connection: Connection, saida: Saida) -> None:
-    assert not await outbox.renew(connection, saida)
+    assert not await outbox.LEASES.renew(connection, saida)
 
 
 @pytest.mark.parametrize("late", [_again, _give_up, _renew])
@@ -62,7 +62,7 @@ async def test_who_lost_a_message_changes_nothing_of_it(
     after = await row(database, TABLE, stored)
     assert _but_now(after) == _but_now(before)
     async with database.transaction() as connection:
-        assert await outbox.renew(connection, second)
+        assert await outbox.LEASES.renew(connection, second)
 
 
 async def test_what_somebody_sends_is_not_taken_by_another(database: Database) -> None:

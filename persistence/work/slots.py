@@ -1,4 +1,4 @@
-"""Shares a worker's slots among companies: which due emissions and cancellations it takes next, and in which order.
+"""Shares a worker's slots among companies: which due work of a kind it takes next, and in which order.
 
 A company takes a slot only while it holds fewer than are free. So alone it has half of them, several have less each,
 and whoever comes next finds room. Of those that may, the one that holds least goes first; among equals, what is due for
@@ -8,7 +8,6 @@ not know, takes no slot.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -20,12 +19,9 @@ from state_machine.cancellation.reconciliation import Envio
 from state_machine.protocol.channel import PRIMEIRO, Ambiente
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.protocol.origin import CONVERSA
-from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-
-    from state_machine.protocol.channel import Canal
 
 
 def _conhecida(n: str, canais: str, origens: str) -> str:
@@ -47,10 +43,10 @@ def alheia(canais: str, origens: str) -> str:
 
 
 def alheio(canais: str, origens: str) -> str:
-    """Return the condition that cancellation ``c`` is another version's, by itself or by its note."""
-    return f"""(c.estado NOT IN ({literals(EstadoCancelamento)}) OR coalesce(c.envio, '') NOT IN ({literals(Envio)})
-    OR coalesce(c.codigo, '') NOT IN ({literals(Codigo)}) OR NOT EXISTS (
-        SELECT FROM nfse_emissao e WHERE e.id = c.emissao_id AND {_conhecida("e", canais, origens)}))"""
+    """Return the condition that cancellation ``n`` is another version's, by itself or by its note."""
+    return f"""(n.estado NOT IN ({literals(EstadoCancelamento)}) OR coalesce(n.envio, '') NOT IN ({literals(Envio)})
+    OR coalesce(n.codigo, '') NOT IN ({literals(Codigo)}) OR NOT EXISTS (
+        SELECT FROM nfse_emissao e WHERE e.id = n.emissao_id AND {_conhecida("e", canais, origens)}))"""
 
 
 def restored_before(n: str) -> str:
@@ -64,8 +60,26 @@ def restored_before(n: str) -> str:
 _CANAIS, _ORIGENS = "CAST(:canais AS text[])", "CAST(:origens AS text[])"
 RECALL_DAYS = 7
 WINDOW = 200  # due emissions that are looked at first: several times the slots of a worker
+_HELD = "unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas)"  # by each company
+_FREE = "(n.lease_until IS NULL OR n.lease_until < now())"
+_DUE = f"n.proxima_acao_em <= now() AND {_FREE}"
+_LEASE = "lease_until = now() + make_interval(secs => :lease), epoch = n.epoch + 1, dica_em = NULL"
 
-# ``lugar`` is how many slots the company would hold with this one, ``alcance`` that and how many were taken by then.
+
+def _turn(table: str, was: str, alien: str) -> str:
+    """Return what leads from ``esperam`` to ``due``, those whose turn it is; their rows are locked as they are now.
+
+    ``lugar`` is how many slots the company would hold with this one, ``alcance`` that and how many were taken by then.
+    """
+    return f"""vez AS (
+    SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
+), due AS (
+    SELECT id, {was} AS era FROM {table} n
+    WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1)) AND {_DUE} AND NOT {alien}
+    FOR UPDATE SKIP LOCKED
+)"""  # noqa: S608 - our own constants
+
+
 # Who has something due is mostly seen in the window of what is due for longest. Only when long queues fill it, so that
 # too few companies in it hold nothing, does a step lead from each company with open emissions to the next: then what
 # one company has in its queue still costs another nothing. ``esperam`` is written as a range of that index, for an
@@ -80,7 +94,7 @@ def _fila(sign: str) -> str:
         SELECT n.id, n.proxima_acao_em, n.origem <> '{CONVERSA}' AS depois FROM nfse_emissao n
         WHERE n.prestador_id BETWEEN filas.id AND filas.id AND (n.prestador_id, n.proxima_acao_em) <= (filas.id, now())
           AND n.proxima_acao_em IS NOT NULL AND n.origem {sign} '{CONVERSA}'
-          AND (n.lease_until IS NULL OR n.lease_until < now()) AND {_conhecida("n", _CANAIS, _ORIGENS)}
+          AND {_FREE} AND {_conhecida("n", _CANAIS, _ORIGENS)}
         ORDER BY n.prestador_id, n.proxima_acao_em LIMIT greatest((CAST(:livres AS int) + 1 - filas.ocupadas) / 2, 0)
     )"""  # noqa: S608 - our own constants
 
@@ -88,9 +102,7 @@ def _fila(sign: str) -> str:
 _PARADA = f"CASE WHEN p.suspenso_canal IS NULL OR p.suspenso_canal = {of_channel('e')} THEN p.envio_suspenso END"
 CLAIM_EMISSIONS = sa.text(f"""
 WITH RECURSIVE janela AS MATERIALIZED (
-    SELECT prestador_id FROM nfse_emissao
-    WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
-    ORDER BY proxima_acao_em LIMIT :janela
+    SELECT n.prestador_id FROM nfse_emissao n WHERE {_DUE} ORDER BY n.proxima_acao_em LIMIT :janela
 ), passos AS (
     SELECT 0::bigint AS id FROM (
         SELECT count(*) AS linhas,
@@ -105,26 +117,17 @@ WITH RECURSIVE janela AS MATERIALIZED (
 ), empresas AS (
     SELECT prestador_id AS id FROM janela UNION SELECT id FROM passos
 ), filas AS (
-    SELECT empresas.id, coalesce(o.vagas, 0) AS ocupadas
-    FROM empresas LEFT JOIN unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas)
-        ON o.id = empresas.id
+    SELECT empresas.id, coalesce(o.vagas, 0) AS ocupadas FROM empresas LEFT JOIN {_HELD} ON o.id = empresas.id
 ), esperam AS (
     SELECT fila.id, fila.proxima_acao_em, filas.ocupadas
         + row_number() OVER (PARTITION BY filas.id ORDER BY fila.depois, fila.proxima_acao_em, fila.id) AS lugar
     FROM filas CROSS JOIN LATERAL ({_fila("=")} UNION ALL {_fila("<>")}) fila
-), vez AS (
-    SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
-), due AS (
-    SELECT id, status FROM nfse_emissao n
-    WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1))
-      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {alheia(_CANAIS, _ORIGENS)}
-    FOR UPDATE SKIP LOCKED
-), prontas AS (
-    SELECT due.id, due.status AS era, s.conversa, {_PARADA} AS envio_suspenso,
+), {_turn("nfse_emissao", "status", alheia(_CANAIS, _ORIGENS))}, prontas AS (
+    SELECT due.id, due.era, s.conversa, {_PARADA} AS envio_suspenso,
         e.tentativa = 1 AND s.origem IS NULL AS primeira,
         EXISTS (SELECT FROM historia h WHERE {restored_before("e")}) AS restored,
         greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
-        due.status = '{StatusEmissao.PENDENTE}' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
+        due.era = '{StatusEmissao.PENDENTE}' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
             AND {_PARADA} IS NULL AND e.tentativa = 1 AND s.origem IS NULL
             AND NOT e.a_preparar
             AND NOT EXISTS (SELECT FROM historia h WHERE h.suspeita IS NOT NULL AND e.numero_rps IS NOT NULL
@@ -133,64 +136,28 @@ WITH RECURSIVE janela AS MATERIALIZED (
     FROM due JOIN nfse_emissao e ON e.id = due.id
     LEFT JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
 )
-UPDATE nfse_emissao e
-SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, dica_em = NULL,
-    status = CASE WHEN prontas.pronta THEN '{StatusEmissao.ENVIANDO}' ELSE e.status END,
-    enviado_em = CASE WHEN prontas.pronta THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
-FROM prontas WHERE e.id = prontas.id
-RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.primeira, prontas.restored,
+UPDATE nfse_emissao n
+SET {_LEASE}, status = CASE WHEN prontas.pronta THEN '{StatusEmissao.ENVIANDO}' ELSE n.status END,
+    enviado_em = CASE WHEN prontas.pronta THEN coalesce(n.enviado_em, now()) ELSE n.enviado_em END
+FROM prontas WHERE n.id = prontas.id
+RETURNING n.*, prontas.era, prontas.conversa, prontas.pronta, prontas.primeira, prontas.restored,
     prontas.envio_suspenso, prontas.sonda_em, now() AS agora
 """)  # noqa: S608 - our own constants
 # Cancellations are rare: all that are due may be looked at.
 CLAIM_CANCELLATIONS = sa.text(f"""
 WITH esperam AS (
-    SELECT c.id, c.proxima_acao_em, coalesce(o.vagas, 0)
-        + row_number() OVER (PARTITION BY e.prestador_id ORDER BY c.proxima_acao_em, c.id) AS lugar
-    FROM cancelamento c JOIN nfse_emissao e ON e.id = c.emissao_id
-    LEFT JOIN unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas) ON o.id = e.prestador_id
-    WHERE c.proxima_acao_em <= now() AND (c.lease_until IS NULL OR c.lease_until < now())
-      AND NOT {alheio(_CANAIS, _ORIGENS)}
-), vez AS (
-    SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
-), due AS (
-    SELECT id, envio FROM cancelamento c
-    WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1))
-      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {alheio(_CANAIS, _ORIGENS)}
-    FOR UPDATE SKIP LOCKED
-)
-UPDATE cancelamento c
-SET lease_until = now() + make_interval(secs => :lease), epoch = c.epoch + 1, dica_em = NULL,
-    envio = CASE WHEN c.envio = '{Envio.A_ENVIAR}' THEN '{Envio.ENVIANDO}' ELSE c.envio END
+    SELECT n.id, n.proxima_acao_em, coalesce(o.vagas, 0)
+        + row_number() OVER (PARTITION BY e.prestador_id ORDER BY n.proxima_acao_em, n.id) AS lugar
+    FROM cancelamento n JOIN nfse_emissao e ON e.id = n.emissao_id LEFT JOIN {_HELD} ON o.id = e.prestador_id
+    WHERE {_DUE} AND NOT {alheio(_CANAIS, _ORIGENS)}
+), {_turn("cancelamento", "envio", alheio(_CANAIS, _ORIGENS))}
+UPDATE cancelamento n
+SET {_LEASE}, envio = CASE WHEN n.envio = '{Envio.A_ENVIAR}' THEN '{Envio.ENVIANDO}' ELSE n.envio END
 FROM due, nfse_emissao e, nfse_processada p
-WHERE c.id = due.id AND e.id = c.emissao_id AND p.emissao_id = e.id
-RETURNING c.*, due.envio AS era, e.prestador_id, e.prestador_cnpj, e.id_integracao, e.canal, e.ambiente,
+WHERE n.id = due.id AND e.id = n.emissao_id AND p.emissao_id = e.id
+RETURNING n.*, due.era, e.prestador_id, e.prestador_cnpj, e.id_integracao, e.canal, e.ambiente,
     e.chave_natural, e.origem, e.sessao_id, p.id_externo
 """)  # noqa: S608 - our own constants
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """An order under our lease: ``epoch`` is its fence, ``emissao_id`` the emission that it is about."""
-
-    id: int
-    epoch: int
-    emissao_id: int
-    prestador_id: int
-    prestador: str  # the issuer's CNPJ
-    id_integracao: str
-    chave: str  # text form of the natural key at the authority
-    canal: Canal
-    origem: str  # kind of who ordered it, and where news go
-    sessao_id: str  # the origin's id
-    conversa: str | None
-    correlacao: str | None
-    tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
-
-
-class OrderLeaseLostError(ProsaError):
-    """Somebody else took this order over; what we learnt is theirs to learn again."""
-
-    code = "order_lease_lost"
 
 
 def shares(

@@ -13,8 +13,8 @@ import pytest_asyncio
 from persistence.db.connection import _compiled
 from persistence.db.engine import Database
 from persistence.fiscal import cancellation_work, emissions
-from persistence.queue import slots
 from persistence.queue.backlog import Backlog
+from persistence.work import slots
 from tests.owner import as_owner
 
 if TYPE_CHECKING:
