@@ -18,7 +18,7 @@ _DRAFT, _CLOSED, _ISSUED = "mudou o rascunho", "encerrou a nota", "emitiu"
 MAY: Final[dict[Ato, frozenset[str]]] = {
     **{ato: frozenset() for ato in (Ato.ESPERA, Ato.PERGUNTA, Ato.SOCIAL, Ato.FORA, Ato.REGISTRO, Ato.PESSOA)},
     **{ato: frozenset({_DRAFT}) for ato in (Ato.DADOS, Ato.CORRIGE, Ato.REPETE, Ato.VARIAS, Ato.FISCAL, Ato.DEPOIS)},
-    **{ato: frozenset({_DRAFT, _CLOSED}) for ato in (Ato.RECUSA, Ato.RECLAMA, Ato.CANCELA_NOTA)},
+    **{ato: frozenset({_DRAFT, _CLOSED}) for ato in (Ato.NEGA, Ato.RECUSA, Ato.RECLAMA, Ato.CANCELA_NOTA)},
     Ato.CONFIRMA: frozenset({_DRAFT, _ISSUED}),
 }
 

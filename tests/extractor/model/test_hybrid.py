@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from extractor import two_readers
-from extractor.contract import Context, Intent, Uso
+from extractor.contract import Ato, Context, Uso
 from extractor.hybrid import HybridExtractor, ModelExtractor
 from extractor.learned.reader import LearnedReader
 from extractor.model.openai_client import ModelClient
@@ -220,10 +220,10 @@ async def test_without_a_third_word_the_person_is_asked_as_ever(server, fresh, s
         async with asyncio.timeout(PATIENCE):
             extraction = await hybrid.extract(ORDER, fresh)
     both = read_by_both(ORDER, fresh).extraction
-    assert (extraction.candidates, extraction.doubts, extraction.intent) == (
+    assert (extraction.candidates, extraction.doubts, extraction.ato) == (
         both.candidates,
         both.doubts,
-        both.intent,
+        both.ato,
     )
 
 
@@ -257,7 +257,7 @@ async def test_an_amount_that_only_the_model_sees_is_asked(server, hybrid, fresh
     assert amount(read_by_both(text, fresh).extraction) == []
     server.say(answer(valor="350"))
     extraction = await hybrid.extract(text, fresh)
-    assert (amount(extraction), extraction.intent) == ([("350.00",)], Intent.INFORMAR)
+    assert (amount(extraction), extraction.ato) == ([("350.00",)], Ato.DADOS)
 
 
 async def test_a_date_that_only_the_model_takes_dates_no_service(server, hybrid, fresh):
@@ -274,14 +274,14 @@ async def test_the_model_neither_confirms_nor_cancels(server, hybrid, summary, i
     server.say(answer(intent))
     extraction = await hybrid.extract(TALK, summary)
     assert server.asked
-    assert extraction.intent is Intent.CONVERSA
+    assert extraction.ato is Ato.SOCIAL
 
 
 async def test_the_model_names_an_intent_no_rule_knew(server, hybrid, fresh, no_act):
     """An intent is proposed only where neither reader names an act."""
     server.say(answer("ajuda"))
     extraction = await hybrid.extract("tô perdidinho aqui nesse negócio", fresh)
-    assert extraction.intent is Intent.AJUDA
+    assert extraction.ato is Ato.PERGUNTA
 
 
 @pytest.mark.parametrize(
