@@ -12,6 +12,7 @@ from extractor.hybrid import HybridExtractor, ModelExtractor
 from extractor.learned.reader import LearnedReader
 from extractor.model.openai_client import ModelClient
 from extractor.two_readers import read_by_both
+from extractor.utterance import understand
 from proofs.sandbox.model import ModelSimulator, Reply
 from state_machine.invoice.fields import Campo, Confianca, Origem
 from tests.patience import PATIENCE
@@ -339,3 +340,12 @@ async def test_beyond_its_budget_a_conversation_has_two_readers(server, fresh, s
         assert await hybrid.extract(ORDER, contexto) == read_by_both(ORDER, contexto).extraction
         assert await hybrid.extract("bom dia!", contexto) == read_by_both("bom dia!", contexto).extraction
     assert (server.asked, asked) == ([], ["de ana", "de ana"])
+
+
+async def test_the_model_reads_the_first_of_several_invoices(server, hybrid, fresh):
+    """It is asked about that piece, with the service that stands once behind all; the others wait."""
+    server.say(answer(valor="300", nome="padaria Sol", descricao="aula"))
+    dita = await understand("duas notas: 300 pra padaria Sol e 200 pro mercado Lua, aula", fresh, hybrid)
+    said = {c.campo: c.valor for c in dita.dados.candidates}
+    assert said == {Campo.VALOR: "300.00", Campo.NOME: "padaria Sol", Campo.DESCRICAO: "aula"}
+    assert (dita.ato, dita.dados.modelo_usado, dita.partes[1:]) == (Ato.VARIAS, True, ("200 pro mercado Lua, aula",))

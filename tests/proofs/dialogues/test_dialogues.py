@@ -92,7 +92,7 @@ def test_a_line_that_is_no_dialogue_is_refused(line: str, tmp_path: Path) -> Non
 
 # Nobody looked at these while the readers were made. What was measured on 26 November 2026 is the floor.
 FRESH = ("fresh", 98, 86, 73, 1)
-FROZEN = ("test", 72, 63, 49, 0)
+FROZEN = ("test", 72, 63, 50, 0)
 
 
 @pytest.mark.timeout(900)  # 33 seconds on two cores that others use too
