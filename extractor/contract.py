@@ -13,27 +13,13 @@ if TYPE_CHECKING:
     from datetime import date
 
 
-class Intent(StrEnum):
-    """What the user is doing with this turn, as far as the words tell."""
-
-    INFORMAR = "informar"
-    CORRIGIR = "corrigir"
-    CONFIRMAR = "confirmar"
-    NEGAR = "negar"
-    CANCELAR = "cancelar"
-    CONVERSA = "conversa"
-    AJUDA = "ajuda"
-    FORA_ESCOPO = "fora_escopo"
-    REPETIR = "repetir"
-    CONSULTAR = "consultar"
-
-
 class Ato(StrEnum):
-    """The speech act of a turn: what its answer must deal with first. Finer than ``Intent``, and learned."""
+    """The speech act of a turn: what its answer must deal with first."""
 
     DADOS = "dados"  # asks for an invoice, or gives data for it
     CORRIGE = "corrige"
     CONFIRMA = "confirma"
+    NEGA = "nega"  # says no to what was asked
     RECUSA = "recusa"  # gives the draft up
     ESPERA = "espera"  # asks to wait
     PERGUNTA = "pergunta"  # about tax, deadlines, how it works
@@ -49,6 +35,22 @@ class Ato(StrEnum):
     FORA = "fora"  # nothing for Prosa
 
 
+# The acts that closed words name, as the corpus, the trained weights and a model call them.
+INTENTS: Final = {
+    Ato.DADOS: "informar",
+    Ato.CORRIGE: "corrigir",
+    Ato.CONFIRMA: "confirmar",
+    Ato.NEGA: "negar",
+    Ato.RECUSA: "cancelar",
+    Ato.SOCIAL: "conversa",
+    Ato.PERGUNTA: "ajuda",
+    Ato.FORA: "fora_escopo",
+    Ato.REPETE: "repetir",
+    Ato.REGISTRO: "consultar",
+}
+INFORMS: Final = frozenset({Ato.DADOS, Ato.CORRIGE})
+# A yes, a no and a giving up are closed grammars of the whole message: no reader adds to them.
+WHOLE: Final = frozenset({Ato.CONFIRMA, Ato.NEGA, Ato.RECUSA})
 # Acts in which an amount is only mentioned, unless it is very likely the invoice's.
 TALK: Final = frozenset(
     {
@@ -95,19 +97,20 @@ class Uso:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What one turn says: fields it fills, fields it puts in doubt, fields it takes back, and an intent.
+    """What one turn says: fields it fills, fields it puts in doubt, fields it takes back, and an act.
 
-    ``ato`` is the act where the readers agree on one, ``None`` where none is sure. ``uso`` is what a model took for it,
-    whether its answer was of use or not; it is no part of what was said.
+    ``ato`` is named by closed words, where no reader objects; ``agreed`` is the act on which the readers agree,
+    ``None`` where none is sure. ``uso`` is what a model took for it, whether its answer was of use or not; it is no
+    part of what was said.
     """
 
-    intent: Intent
+    ato: Ato
     candidates: tuple[Candidate, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     clear: frozenset[Campo] = frozenset()
     modelo_usado: bool = False
     uso: Uso | None = field(default=None, compare=False)
-    ato: Ato | None = None
+    agreed: Ato | None = None
 
     @property
     def informs(self) -> bool:

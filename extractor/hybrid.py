@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
 
-from extractor.contract import Ato, Extraction, Intent
+from extractor.contract import INFORMS, WHOLE, Ato, Extraction
 from extractor.merge import merge
 from extractor.model.grounding import ground
 from extractor.model.meter import Meter
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from extractor.rules import RulesReading
 
 # Acts with which words that no rule read may hold data; any other act is told by the learned reader.
-MAY_HOLD_DATA: Final = frozenset({None, Ato.DADOS, Ato.CORRIGE})
-INFORMS: Final = frozenset({Intent.INFORMAR, Intent.CORRIGIR})
-# A yes, a no and a giving up are closed grammars of the whole message: no reader adds to them.
-WHOLE: Final = frozenset({Intent.CONFIRMAR, Intent.NEGAR, Intent.CANCELAR})
+MAY_HOLD_DATA: Final = INFORMS | {None}
 
 
 class _WithModel:
@@ -71,16 +68,16 @@ class ModelExtractor(_WithModel):
         question = ask(reading.skeleton, contexto)
         resposta = await self._client.propose(question)
         if resposta is None:
-            return Extraction(Intent.CONVERSA)
+            return Extraction(Ato.SOCIAL)
         candidates = ground(resposta, question, reading, contexto)
-        return Extraction(Intent(resposta.intent), candidates, modelo_usado=True)
+        return Extraction(resposta.ato, candidates, modelo_usado=True)
 
 
 def asks_model(reading: RulesReading) -> bool:
     """Say whether a turn may hold data or an act that has no name yet; what gives the readers orders is not sent."""
     extraction = reading.extraction
-    if extraction.intent in WHOLE or commands(reading.skeleton.text):
+    if extraction.ato in WHOLE or commands(reading.skeleton.text):
         return False
-    if extraction.candidates or extraction.doubts or extraction.intent in INFORMS:
+    if extraction.candidates or extraction.doubts or extraction.ato in INFORMS:
         return True
-    return reading.unsure and extraction.ato in MAY_HOLD_DATA
+    return reading.unsure and extraction.agreed in MAY_HOLD_DATA

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from extractor.contract import Extraction, Intent
-from extractor.model.grounding import intent_of
+from extractor.contract import INFORMS, WHOLE, Ato, Extraction
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo, Doubt, Motivo
 
@@ -51,7 +50,7 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
     )
     return replace(
         both,
-        intent=_intent(reading, intent_of(resposta), contexto, named=named),
+        ato=_act(reading, resposta.ato, contexto, named=named),
         candidates=tuple(candidates.values()),
         doubts=tuple(doubts.values()),
         modelo_usado=True,
@@ -72,9 +71,9 @@ def _asked(*seen: Candidate) -> Doubt:
     return Doubt(seen[0].campo, Motivo.DISCORDANCIA, trechos, leituras=tuple(candidate.valor for candidate in seen))
 
 
-def _intent(reading: RulesReading, proposed: Intent | None, contexto: Context, *, named: bool) -> Intent:
-    own = reading.extraction.intent
-    if named and own not in {Intent.INFORMAR, Intent.CORRIGIR}:
-        return Intent.CORRIGIR if contexto.resumo_mostrado else Intent.INFORMAR
-    nameless = reading.unsure and reading.extraction.ato is None
-    return proposed if nameless and proposed is not None else own
+def _act(reading: RulesReading, proposed: Ato, contexto: Context, *, named: bool) -> Ato:
+    own = reading.extraction.ato
+    if named and own not in INFORMS:
+        return Ato.CORRIGE if contexto.resumo_mostrado else Ato.DADOS
+    nameless = reading.unsure and reading.extraction.agreed is None
+    return proposed if nameless and proposed not in WHOLE else own

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from extractor.amounts.find import mark_amounts
 from extractor.amounts.value import read_value
-from extractor.contract import Extraction, Intent
+from extractor.contract import WHOLE, Ato, Extraction
 from extractor.fields.corrections import cleared
 from extractor.fields.dates import mark_dates
 from extractor.fields.description import labelled, read_answer, read_description
@@ -16,7 +16,7 @@ from extractor.fields.documents import mark_documents
 from extractor.fields.party import read_document
 from extractor.fields.people import answered_name, read_email, read_name, recipient_span
 from extractor.reading import Reading
-from extractor.requests import intents
+from extractor.requests import act_words
 from extractor.requests.yes_no import is_yes
 from extractor.service.edits import service_edit
 from extractor.text import hostile
@@ -43,11 +43,9 @@ TWO_NOTES: Final = Cued(
     r"|\bnotas\b.{1,200}\bcada (?:uma|"
     r"um)\b|\btwo notas\b|\buma nota\b.{1,200}\b(?:e|mais) (?:uma )?outra\b",
 )
-KEEPS_EVERYTHING: Final = frozenset(
-    {Intent.CONFIRMAR, Intent.NEGAR, Intent.CONVERSA, Intent.AJUDA, Intent.FORA_ESCOPO, Intent.CANCELAR}
-)
+KEEPS_EVERYTHING: Final = WHOLE | {Ato.SOCIAL, Ato.PERGUNTA, Ato.FORA}
 GIVES_UP: Final = re.compile(r"\W{0,20}+(?:nao,? )?(?:pode |quero |vou )?(?:cancel|desist)\w*")
-ACTS_WITHOUT_FIELDS: Final = frozenset({Intent.CANCELAR, Intent.REPETIR, Intent.CONSULTAR, Intent.AJUDA})
+ACTS_WITHOUT_FIELDS: Final = frozenset({Ato.RECUSA, Ato.REPETE, Ato.REGISTRO, Ato.PERGUNTA})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class RulesReading:
     extraction: Extraction
     skeleton: Skeleton
     limit: int  # plain index at which hostile text begins
-    unsure: bool  # no rule named the intent
+    unsure: bool  # no rule named the act
     undecided: Candidate | None = None  # an amount in doubt that a model's word makes certain
     edited: bool = False  # the known service was corrected in words: added to, cut, or with a word for another
 
@@ -78,12 +76,12 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
         skeleton = Skeleton(text, [m for m in skeleton.marks if not edit.start <= m.start < edit.end])
     documento = read_document(skeleton, contexto, limit)
     valor = read_value(skeleton, contexto, limit)
-    if intents.other_trade(text.plain, text.stems) and not documento.used:
-        return RulesReading(Extraction(Intent.FORA_ESCOPO), skeleton, limit, unsure=False)
-    act = intents.speech_act(text, resumo=contexto.resumo_mostrado)
-    if act is Intent.CANCELAR and intents.NOTE_IS_GONE.search(text.plain) and not contexto.resumo_mostrado:
+    if act_words.other_trade(text.plain, text.stems) and not documento.used:
+        return RulesReading(Extraction(Ato.FORA), skeleton, limit, unsure=False)
+    act = act_words.speech_act(text, resumo=contexto.resumo_mostrado)
+    if act is Ato.RECUSA and act_words.NOTE_IS_GONE.search(text.plain) and not contexto.resumo_mostrado:
         return RulesReading(Extraction(act), skeleton, limit, unsure=False)
-    if act is Intent.CONSULTAR and intents.QUESTION.search(text.plain) and documento.candidate is None:
+    if act is Ato.REGISTRO and act_words.QUESTION.search(text.plain) and documento.candidate is None:
         return RulesReading(Extraction(act), skeleton, limit, unsure=False)
     extras = [] if act in ACTS_WITHOUT_FIELDS or _asks(text, documento, valor) else _extras(skeleton, limit)
     prose = _prose(skeleton, contexto, (documento, valor), act=act, limit=limit, accompanied=bool(extras))
@@ -98,11 +96,11 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
     doubts = [r.doubt for r in readings if r.doubt is not None]
     clear = _clear(skeleton, contexto, readings, candidates, doubts)
     fields = bool(candidates or doubts)
-    intent = _intent(text, contexto, act, clear=clear, candidates=candidates, doubts=doubts)
-    if intent in KEEPS_EVERYTHING and not fields:
+    ato = _act(text, contexto, act, clear=clear, candidates=candidates, doubts=doubts)
+    if ato in KEEPS_EVERYTHING and not fields:
         clear = frozenset()
     unsure = not fields and not clear and act is None and bool(prose.pieces)
-    extraction = Extraction(intent, tuple(candidates), tuple(doubts), clear)
+    extraction = Extraction(ato, tuple(candidates), tuple(doubts), clear)
     return RulesReading(extraction, skeleton, limit, unsure, edited=edit is not None or prose.descricao.edits)
 
 
@@ -129,7 +127,7 @@ def recognise(text: Text, contexto: Context) -> Skeleton:
 def _asks(text: Text, documento: Reading, valor: Reading) -> bool:
     """Say whether the turn only asks something, so that "hoje" or "outubro" in it dates no service."""
     return (
-        not (documento.used or valor.used) and intents.QUESTION.search(GREETING_LINE.sub(" ", text.plain)) is not None
+        not (documento.used or valor.used) and act_words.QUESTION.search(GREETING_LINE.sub(" ", text.plain)) is not None
     )
 
 
@@ -159,12 +157,12 @@ def _prose(
     contexto: Context,
     fields: tuple[Reading, Reading],
     *,
-    act: Intent | None,
+    act: Ato | None,
     limit: int,
     accompanied: bool,
 ) -> _Prose:
     """Read description and name from what the other fields left over."""
-    if act in {None, Intent.INFORMAR} and (whole := answered_name(skeleton, contexto)) is not None:
+    if act in {None, Ato.DADOS} and (whole := answered_name(skeleton, contexto)) is not None:
         return _Prose(Reading(), whole, [])
     line = skeleton.line
     end = len(line)
@@ -188,9 +186,9 @@ def _prose(
         accompanied or any(r.candidate or r.doubt for r in fields) or any(m.kind is Kind.PHONE for m in skeleton.marks)
     )
     told = any(r.used for r in fields)
-    if act in ACTS_WITHOUT_FIELDS and not (act is Intent.AJUDA and told) and labelled(skeleton, end) is None:
+    if act in ACTS_WITHOUT_FIELDS and not (act is Ato.PERGUNTA and told) and labelled(skeleton, end) is None:
         return _Prose(Reading(), nome, pieces)
-    foreign_task = act is Intent.FORA_ESCOPO and not any(r.used for r in fields)
+    foreign_task = act is Ato.FORA and not any(r.used for r in fields)
     only_labelled = hostile.commands(skeleton.text) or foreign_task or bool(TWO_NOTES.search(line, skeleton.stems))
     descricao = read_description(
         skeleton,
@@ -210,10 +208,10 @@ def _without_name(pieces: list[Fragment], nome: Candidate | None, skeleton: Skel
 
 
 def _answers_description(
-    skeleton: Skeleton, contexto: Context, fields: tuple[Reading, Reading], act: Intent | None
+    skeleton: Skeleton, contexto: Context, fields: tuple[Reading, Reading], act: Ato | None
 ) -> bool:
     """Say whether the whole turn answers "what was the service?": nothing else is named in it."""
-    if contexto.pendente is not Campo.DESCRICAO or act not in {None, Intent.INFORMAR}:
+    if contexto.pendente is not Campo.DESCRICAO or act not in {None, Ato.DADOS}:
         return False
     if is_yes(skeleton.text.plain):
         return False
@@ -231,7 +229,7 @@ def _answers_description(
     return labelled(skeleton, len(skeleton.line)) is None
 
 
-def _two_notes(skeleton: Skeleton, readings: list[Reading], act: Intent | None) -> list[Reading]:
+def _two_notes(skeleton: Skeleton, readings: list[Reading], act: Ato | None) -> list[Reading]:
     """Ask for one invoice at a time when a turn orders several."""
     documento, valor, descricao = readings
     if act in ACTS_WITHOUT_FIELDS or not TWO_NOTES.search(skeleton.line, skeleton.stems):
@@ -261,36 +259,36 @@ def _clear(
     return frozenset((taken - named) & contexto.conhecidos.keys())
 
 
-def _intent(
+def _act(
     text: Text,
     contexto: Context,
-    act: Intent | None,
+    act: Ato | None,
     *,
     clear: frozenset[Campo],
     candidates: list[Candidate],
     doubts: list[Doubt],
-) -> Intent:
+) -> Ato:
     if candidates or doubts:
         named = {c.campo for c in candidates}
-        if act is Intent.REPETIR and not contexto.resumo_mostrado and Campo.DOCUMENTO not in named:
+        if act is Ato.REPETE and not contexto.resumo_mostrado and Campo.DOCUMENTO not in named:
             return act
-        if act is Intent.CANCELAR and GIVES_UP.match(text.plain) and Campo.DOCUMENTO not in named:
+        if act is Ato.RECUSA and GIVES_UP.match(text.plain) and Campo.DOCUMENTO not in named:
             return act  # "esquece, é 1700" corrects; "cancela, ele não quis pagar os 500" ends
         touched = {c.campo for c in candidates if contexto.conhecidos.get(c.campo, c.valor) != c.valor}
         touched |= {d.campo for d in doubts if d.campo in contexto.conhecidos}
         corrects = contexto.resumo_mostrado or touched or clear & set(contexto.conhecidos)
-        return Intent.CORRIGIR if corrects else Intent.INFORMAR
-    if act in {Intent.CANCELAR, Intent.CONFIRMAR, Intent.REPETIR, Intent.CONSULTAR}:
+        return Ato.CORRIGE if corrects else Ato.DADOS
+    if act in {Ato.RECUSA, Ato.CONFIRMA, Ato.REPETE, Ato.REGISTRO}:
         return act
     if clear:
-        return Intent.CORRIGIR
+        return Ato.CORRIGE
     return act or _small_talk(text.plain)
 
 
-def _small_talk(plain: str) -> Intent:
+def _small_talk(plain: str) -> Ato:
     """Tell a question about our work from one about the world, and both from a greeting."""
     rest = GREETING_LINE.sub(" ", plain).strip(" ?!.,\n")
-    asks = intents.QUESTION.search(rest) or (rest and plain.rstrip().endswith("?"))
+    asks = act_words.QUESTION.search(rest) or (rest and plain.rstrip().endswith("?"))
     if not asks or not re.search(r"[a-z]{3,}", rest) or is_yes(rest):  # "é isso?" asks for no other trade
-        return Intent.CONVERSA
-    return Intent.AJUDA if intents.HOUSE_WORDS.search(rest) else Intent.FORA_ESCOPO
+        return Ato.SOCIAL
+    return Ato.PERGUNTA if act_words.HOUSE_WORDS.search(rest) else Ato.FORA

@@ -10,7 +10,7 @@ from extractor.agreement.amount import amount_of_both, only_price, undecided, wi
 from extractor.agreement.service import UNSURE_ACT, as_candidate, price_marks, service_of_both
 from extractor.amounts.net import names_net
 from extractor.amounts.reckoned import reckoned
-from extractor.contract import TALK, Ato, Extraction, Intent
+from extractor.contract import TALK, Ato, Extraction
 from extractor.learned.evidence import evidence
 from extractor.learned.labels import Rotulo
 from extractor.learned.reader import learned_reader
@@ -35,24 +35,18 @@ ACT: Final = 0.6  # an act less sure than this is none
 SURE_LABEL: Final = 0.7  # a label of a document, a date or the service that outweighs the rules
 # An act that decides counts only where the rules say the same.
 DECIDES: Final = {
-    Ato.CONFIRMA: frozenset({Intent.CONFIRMAR}),
-    Ato.RECUSA: frozenset({Intent.NEGAR, Intent.CANCELAR}),
+    Ato.CONFIRMA: frozenset({Ato.CONFIRMA}),
+    Ato.RECUSA: frozenset({Ato.NEGA, Ato.RECUSA}),
 }
 # The rules' yes is a closed grammar of the whole message: a reader that takes it for an order says nothing against it,
 # and one that takes it for talk only where the same words greet or thank. Whatever else it sees is an objection.
 NO_OBJECTION: Final = frozenset({Ato.CONFIRMA, Ato.DADOS})
 # A no only makes us ask, so that it stands against a reader that takes the words for a yes.
 REFUSES: Final = {
-    Intent.CANCELAR: frozenset({Ato.RECUSA}),
-    Intent.NEGAR: frozenset({Ato.RECUSA, Ato.CONFIRMA}),
+    Ato.RECUSA: frozenset({Ato.RECUSA}),
+    Ato.NEGA: frozenset({Ato.RECUSA, Ato.CONFIRMA}),
 }
-WITHOUT_DATA: Final = {
-    Ato.PERGUNTA: Intent.AJUDA,
-    Ato.REGISTRO: Intent.CONSULTAR,
-    Ato.REPETE: Intent.REPETIR,
-    Ato.FORA: Intent.FORA_ESCOPO,
-    Ato.CORRIGE: Intent.CORRIGIR,
-}
+WITHOUT_DATA: Final = frozenset({Ato.PERGUNTA, Ato.REGISTRO, Ato.REPETE, Ato.FORA, Ato.CORRIGE})
 NOT_THE_CUSTOMERS: Final = (Rotulo.DOC_PROPRIO, Rotulo.DOC_OUTRO)
 NOT_THE_SERVICES: Final = (Rotulo.DATA_VENCIMENTO, Rotulo.DATA_FUTURA, Rotulo.DATA_OUTRA)
 BIRTH: Final = re.compile(r"\b(?:nasc\w*|d\.?\s?n)\b\W{0,15}(?:(?:em|dia|é)\W{1,3})?\Z", re.IGNORECASE)
@@ -115,13 +109,13 @@ def agree(
         candidates = [c for c in candidates if c.campo not in OF_ONE_NOTE]  # of which of them, nobody can tell
     asked = {d.campo for d in doubts}
     candidates = [c for c in candidates if c.campo not in asked]
-    intent = _intent(rules, learned, data=bool(candidates or doubts or extraction.clear))
+    ato = _named(rules, learned, data=bool(candidates or doubts or extraction.clear))
     return replace(
         extraction,
-        intent=intent,
+        ato=ato,
         candidates=tuple(candidates),
         doubts=tuple(doubts),
-        ato=None if _takes_data_for_more(learned, texto, candidates) else _act(intent, learned),
+        agreed=None if _takes_data_for_more(learned, texto, candidates) else _act(ato, learned),
     )
 
 
@@ -132,10 +126,10 @@ def _with_reckoned(joined: Extraction, made: Doubt, alone: bool, contexto: Conte
     known = Campo.VALOR in contexto.conhecidos
     return replace(
         joined,
-        intent=Intent.CORRIGIR if known else Intent.INFORMAR,
+        ato=Ato.CORRIGE if known else Ato.DADOS,
         candidates=() if alone else tuple(c for c in joined.candidates if c.campo is not Campo.VALOR),
         doubts=(*(d for d in joined.doubts if d.campo is not Campo.VALOR), made),
-        ato=Ato.CORRIGE if known else Ato.DADOS,
+        agreed=Ato.CORRIGE if known else Ato.DADOS,
     )
 
 
@@ -186,12 +180,12 @@ def _labelled(candidate: Candidate, learned: LearnedReading, texto: str, rotulos
     return any(m.rotulo in rotulos and m.certeza >= SURE_LABEL for m in mentions)
 
 
-def _act(intent: Intent, learned: LearnedReading) -> Ato | None:
+def _act(named: Ato, learned: LearnedReading) -> Ato | None:
     """Return the act where the readers agree; a yes that nothing objects to has no other one."""
-    if learned.certeza < ACT or (intent is Intent.CONFIRMAR and learned.ato is not Ato.CONFIRMA):
+    if learned.certeza < ACT or (named is Ato.CONFIRMA and learned.ato is not Ato.CONFIRMA):
         return None
     needed = DECIDES.get(learned.ato)
-    return learned.ato if needed is None or intent in needed else None
+    return learned.ato if needed is None or named in needed else None
 
 
 def _takes_data_for_more(learned: LearnedReading, texto: str, candidates: Sequence[Candidate]) -> bool:
@@ -199,18 +193,19 @@ def _takes_data_for_more(learned: LearnedReading, texto: str, candidates: Sequen
     return learned.ato is Ato.FISCAL and learned.certeza < UNSURE_ACT and is_whole_order(texto, candidates)
 
 
-def _intent(rules: RulesReading, learned: LearnedReading, *, data: bool) -> Intent:
-    """Return the rules' intent, unless it decides and the other reader disagrees, or its data were none."""
-    intent = rules.extraction.intent
+def _named(rules: RulesReading, learned: LearnedReading, *, data: bool) -> Ato:
+    """Return the rules' act, unless it decides and the other reader disagrees, or its data were none."""
+    ato = rules.extraction.ato
     if learned.certeza < ACT:
-        return intent
-    if intent is Intent.CONFIRMAR and _objects(learned.ato, rules.skeleton.text.plain):
-        return Intent.CONVERSA
-    if intent in REFUSES and learned.ato not in REFUSES[intent]:
-        return Intent.CONVERSA
-    if intent is Intent.INFORMAR and not data:
-        return WITHOUT_DATA.get(learned.ato, Intent.CONVERSA if learned.ato in TALK else intent)
-    return intent
+        return ato
+    if ato is Ato.CONFIRMA and _objects(learned.ato, rules.skeleton.text.plain):
+        return Ato.SOCIAL
+    if ato in REFUSES and learned.ato not in REFUSES[ato]:
+        return Ato.SOCIAL
+    if ato is Ato.DADOS and not data:
+        talk = Ato.SOCIAL if learned.ato in TALK else ato
+        return learned.ato if learned.ato in WITHOUT_DATA else talk
+    return ato
 
 
 def _objects(ato: Ato, plain: str) -> bool:

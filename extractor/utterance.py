@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from extractor.contract import Ato, Extraction, Intent
+from extractor.contract import Ato, Extraction
 from extractor.requests.acts import act_of, only_asks
 from extractor.requests.requests import Pedido, read_request
 from extractor.requests.several import another, split
@@ -49,9 +49,9 @@ async def understand(texto: str, contexto: Context, extractor: Extractor, *, dra
     ``drafting``: an invoice is begun; what orders one more beside it has no data for it.
     """
     if drafting and another(texto):
-        return Utterance(texto, Extraction(Intent.CONVERSA, ato=Ato.VARIAS))
+        return Utterance(texto, Extraction(Ato.SOCIAL, agreed=Ato.VARIAS))
     if contexto.pendente and only_asks(texto):  # a request comes before the answer that is waited for
         contexto = replace(contexto, pendente=None)
     several = split(texto)
     dados = await extractor.extract(without(several[0] if several else texto), contexto)
-    return Utterance(texto, replace(dados, ato=Ato.VARIAS) if several else dados)
+    return Utterance(texto, replace(dados, agreed=Ato.VARIAS) if several else dados)

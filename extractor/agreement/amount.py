@@ -10,7 +10,7 @@ from extractor.agreement.service import DOCUMENTS, is_order
 from extractor.amounts.asides import WITHHELD, unasked, withheld
 from extractor.amounts.role import Role
 from extractor.amounts.roles import roles_of
-from extractor.contract import TALK, Ato, Intent
+from extractor.contract import INFORMS, TALK, Ato
 from extractor.learned.labels import MONEY, Rotulo
 from extractor.learned.proposal import proposal
 from extractor.service.places import begins
@@ -36,7 +36,6 @@ NAMED_NUMBER: Final = 0.3  # less sure than this, a number in the service is of 
 SURE_ORDER: Final = 0.9  # so sure that it is an order, that its only price needs less evidence:
 ALONE_PRICED: Final = 0.05  # where it has a currency and digits
 ALONE_BARE: Final = 0.85  # where it is bare or in words
-INFORMS: Final = frozenset({Intent.INFORMAR, Intent.CORRIGIR})
 APART: Final = re.compile(r"\d\s\d")
 LEAST_PRICE: Final = 10  # reais: a smaller one is as often a slip
 WORTH_ASKING: Final = 0.15  # less sure than this, an amount that is only mentioned
@@ -238,8 +237,8 @@ def _without_amount(extraction: Extraction) -> Extraction:
     candidates = tuple(c for c in extraction.candidates if c.campo is not Campo.VALOR)
     doubts = tuple(d for d in extraction.doubts if d.campo is not Campo.VALOR)
     empty = not (candidates or doubts or extraction.clear)
-    intent = Intent.CONVERSA if empty and extraction.intent in INFORMS else extraction.intent
-    return replace(extraction, intent=intent, candidates=candidates, doubts=doubts)
+    ato = Ato.SOCIAL if empty and extraction.ato in INFORMS else extraction.ato
+    return replace(extraction, ato=ato, candidates=candidates, doubts=doubts)
 
 
 def _asked(trecho: str, readings: tuple[str, ...]) -> Doubt:

@@ -128,9 +128,9 @@ def _judge(score: Score, message: Labelled, extraction: Extraction, read: str | 
         score.services += 1
         others = message.snippets(*OTHER_FIELDS)
         score.descricao += service is not None and any(is_whole(each, service, others) for each in said)
-    if extraction.ato is not None:
+    if extraction.agreed is not None:
         score.acts += 1
-        score.ato += extraction.ato in message.atos
+        score.ato += extraction.agreed in message.atos
 
 
 def _shown(extraction: Extraction) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import orjson
 from rich.console import Console
 from rich.progress import track
 
-from extractor.contract import Context
+from extractor.contract import INTENTS, Context
 from extractor.evaluation.authors import AuthorsReport, evaluate_authors
 from extractor.evaluation.authors import render as render_authors
 from extractor.evaluation.report import JUDGED, Failure, Report, TurnJudged, render
@@ -97,7 +97,7 @@ async def _run_case(case: dict[str, Any], extractor: Extractor, report: Report) 
         standing = merge(contexto.conhecidos, extraction)
         got = TurnJudged(
             standing={c.value: standing.get(c) for c in Campo},
-            intent=extraction.intent.value,
+            intent=INTENTS[extraction.ato],
             ask=tuple(dict.fromkeys(d.campo.value for d in extraction.doubts)),
             shown=tuple(d.campo.value for d in extraction.doubts if is_shown(d)),
         )

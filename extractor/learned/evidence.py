@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from extractor.amounts.roles import roles_of
+from extractor.contract import INTENTS
 from extractor.learned.features import act_features
 from extractor.learned.labels import Mencao, Rotulo
 from extractor.learned.reader import LONGEST, MOST_WORDS
@@ -122,7 +123,7 @@ def _of_message(
     yield f"situacao={here}"
     yield f"ato={learned.ato}"
     yield f"ato={learned.ato}|{_level(learned.certeza)}"
-    yield f"intent={reading.extraction.intent}"
+    yield f"intent={INTENTS[reading.extraction.ato]}"
     for rotulo, count in Counter(mencao.rotulo for mencao in learned.mencoes).items():
         yield f"ha:{rotulo}={min(count, 3)}"
 

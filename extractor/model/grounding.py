@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from extractor.amounts.role import Role
 from extractor.amounts.roles import roles_of
-from extractor.contract import Intent
 from extractor.fields.dates import mark_dates
 from extractor.service.edges import has_substance, is_talk, trimmed
 from extractor.service.places import Places
@@ -34,8 +33,6 @@ NEVER_A_PRICE: Final = frozenset(
         Role.RATE, Role.EITHER, Role.PLURAL, Role.STRAY,
     }
 )  # fmt: skip
-# A yes, and a no that gives a draft up, are read from exact words only, never proposed.
-PROPOSABLE: Final = frozenset(Intent) - {Intent.CONFIRMAR, Intent.NEGAR, Intent.CANCELAR}
 PRICED: Final = re.compile(r"[VDBE]")  # a mark of another field
 MAX_DESCRIPTION: Final = 200  # longer "spans" are the message itself
 
@@ -67,12 +64,6 @@ def _grounded(
             return None  # a fiscal code is nobody's guess
         case kind:
             assert_never(kind)
-
-
-def intent_of(resposta: Resposta) -> Intent | None:
-    """Return the proposed intent if a model may propose it."""
-    intent = Intent(resposta.intent)
-    return intent if intent in PROPOSABLE else None
 
 
 def _document(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from extractor.contract import INTENTS
 from extractor.text.marks import Kind
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
@@ -15,7 +16,7 @@ from state_machine.invoice.fields import Campo
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from extractor.contract import Context
+    from extractor.contract import Ato, Context
     from extractor.text.marks import Mark, Skeleton
 
 ALIASES: Final = {Kind.DOCUMENT: "DOC", Kind.BROKEN: "DOC", Kind.PHONE: "FONE", Kind.EMAIL: "EMAIL"}
@@ -70,6 +71,11 @@ class Resposta(BaseModel):
     email: str | None
     competencia: str | None
     data: str | None
+
+    @property
+    def ato(self) -> Ato:
+        """The proposed act."""
+        return next(ato for ato, word in INTENTS.items() if word == self.intent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import re
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from extractor.contract import Ato, Intent
-from extractor.requests.intents import QUESTION, REPEAT
+from extractor.contract import Ato
+from extractor.requests.act_words import QUESTION, REPEAT
 from extractor.requests.requests import RequestKind, read_request, without_requests
 from extractor.requests.yes_no import standalone
 from extractor.text.folding import read
@@ -139,21 +139,15 @@ _OURS: Final = frozenset(
 LISTED: Final = frozenset(
     {Ato.FISCAL, Ato.ESPERA, Ato.VARIAS, Ato.RECLAMA, Ato.FORA, Ato.DEPOIS, Ato.REGISTRO, Ato.REPETE, Ato.SOCIAL}
 )
-_BY_INTENT: Final = {
-    Intent.INFORMAR: Ato.DADOS,
-    Intent.CORRIGIR: Ato.CORRIGE,
-    Intent.CONFIRMAR: Ato.CONFIRMA,
-    Intent.NEGAR: Ato.RECUSA,
-    Intent.CANCELAR: Ato.RECUSA,
-    Intent.REPETIR: Ato.REPETE,
-    Intent.CONSULTAR: Ato.REGISTRO,
-}
+# What the readers' closed words name for want of another act: it decides nothing.
+_TALK: Final = frozenset({Ato.SOCIAL, Ato.PERGUNTA, Ato.FORA})
 
 
 def act_of(dita: Utterance) -> Ato | None:
     """Return the act of a turn: one that closed lists name, else what the readers agree on, else what the data say."""
-    named = next((ato for ato, says in _NAMED if says(dita)), _BY_INTENT.get(dita.dados.intent))
-    return named if named in LISTED else dita.dados.ato or named
+    said = dita.dados.ato
+    named = next((ato for ato, says in _NAMED if says(dita)), None if said in _TALK else said)
+    return named if named in LISTED else dita.dados.agreed or named
 
 
 def _words(dita: Utterance) -> str:
@@ -232,7 +226,7 @@ def _asks(dita: Utterance) -> bool:
 
 def _is_social(dita: Utterance) -> bool:
     said = dita.says(ABUSE) or dita.says(SWEARING) or dita.says(THANKS)
-    return said is not None and bool(_words(dita)) and dita.dados.intent not in _BY_INTENT
+    return said is not None and bool(_words(dita)) and dita.dados.ato in _TALK
 
 
 def names_customer(dados: Extraction) -> bool:

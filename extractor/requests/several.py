@@ -38,6 +38,13 @@ _ANOTHER: Final = re.compile(
     re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(r"\d[\d.,]*")
+# "… e 200 pro mercado, aula", "…, as duas de comissão": what stands once behind all of them
+_BEHIND: Final = re.compile(
+    r",\s+(?P<all>(?:(?:as|os|tod[ao]s|amb[ao]s)\s+){1,2}(?:(?:duas|dois|tr[eê]s|quatro|cinco)\s+)?(?:notas\s+)?"
+    r"(?:(?:s[aã]o|foram|por|de)\s+)*)?(?P<service>(?!(?:d[aeo]s?|em|n[ao]s?|p(?:a)?r[ao]|com|que|e|mas|por|at[eé])\s)"
+    r"[^,;\n\d]{3,80})$",
+    re.IGNORECASE,
+)
 MOST: Final = 10  # more are a list, and no message
 MAX_CHARS: Final = 1500  # longer text is pasted matter
 
@@ -52,7 +59,18 @@ def split(texto: str) -> tuple[str, ...]:
         return ()
     head = _HEAD.match(texto)
     start = head.end() if head else 0
-    return _by_documents(texto, start) or _by_amounts(texto, start)
+    return _with_shared(_by_documents(texto, start) or _by_amounts(texto, start))
+
+
+def _with_shared(pieces: tuple[str, ...]) -> tuple[str, ...]:
+    """Give what is said once behind all pieces to each; behind one with its document it may be that one's alone."""
+    behind = _BEHIND.search(pieces[-1]) if pieces else None
+    if behind is None or any(re.search(r",\s", piece) for piece in pieces[:-1]):
+        return pieces
+    if not behind["all"] and any(map(_DOCUMENT.search, pieces)):
+        return pieces
+    bare = (*pieces[:-1], pieces[-1][: behind.start()])
+    return tuple(f"{piece}, {behind['service']}" for piece in bare)
 
 
 def _by_amounts(texto: str, start: int) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from extractor.contract import Ato
 from proofs.dialogues.script import fold, names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from proofs.dialogues.play import Played, Standing, Turn
     from proofs.dialogues.script import Nota
 
@@ -18,7 +20,7 @@ _DRAFT, _CLOSED, _ISSUED = "mudou o rascunho", "encerrou a nota", "emitiu"
 MAY: Final[dict[Ato, frozenset[str]]] = {
     **{ato: frozenset() for ato in (Ato.ESPERA, Ato.PERGUNTA, Ato.SOCIAL, Ato.FORA, Ato.REGISTRO, Ato.PESSOA)},
     **{ato: frozenset({_DRAFT}) for ato in (Ato.DADOS, Ato.CORRIGE, Ato.REPETE, Ato.VARIAS, Ato.FISCAL, Ato.DEPOIS)},
-    **{ato: frozenset({_DRAFT, _CLOSED}) for ato in (Ato.RECUSA, Ato.RECLAMA, Ato.CANCELA_NOTA)},
+    **{ato: frozenset({_DRAFT, _CLOSED}) for ato in (Ato.NEGA, Ato.RECUSA, Ato.RECLAMA, Ato.CANCELA_NOTA)},
     Ato.CONFIRMA: frozenset({_DRAFT, _ISSUED}),
 }
 
@@ -50,7 +52,8 @@ class Draft:
 class Verdict:
     """What was judged of one dialogue. ``wrong_notes`` should be empty, whatever else fails.
 
-    ``beyond`` is how many turns more than the fewest the person needed; ``silent`` are lines that got no answer;
+    ``needless`` pairs a line with the field that was asked for after it, although the person had said it. ``beyond`` is
+    how many turns more than the fewest the person needed; ``silent`` are lines that got no answer;
     ``acts`` pairs a line with what it must not have brought about.
     """
 
@@ -62,6 +65,7 @@ class Verdict:
     answers: int
     repeated: tuple[str, ...]
     silent: tuple[str, ...]
+    needless: tuple[tuple[str, str], ...]
     beyond: int
     drafts: tuple[Draft, ...]
     judged_acts: int
@@ -72,6 +76,11 @@ class Verdict:
         """Exactly the wanted notes were issued, and what had to be said was said."""
         bad = self.wrong_notes or self.other_service or self.lacking or self.unsaid or self.played.stuck
         return not bad
+
+    @property
+    def strict(self) -> bool:
+        """It is right, and nobody was asked what they had said: an amount, a document, a service that was missed."""
+        return self.right and not self.needless
 
 
 def judge(played: Played) -> Verdict:
@@ -100,11 +109,30 @@ def judge(played: Played) -> Verdict:
         answers=len(answers),
         repeated=tuple(text for before, text in pairwise(answers) if text == before),
         silent=tuple(turn.texto for turn in played.turns if not turn.answers),
+        needless=tuple(_needless(played)),
         beyond=max(0, sum(turn.fala is None for turn in played.turns) - played.roteiro.needed),
         drafts=tuple(drafts),
         judged_acts=len(judged),
         acts=tuple((turn.texto, done) for turn in judged for done in _done(turn) if not _allowed(turn, done)),
     )
+
+
+def _needless(played: Played) -> Iterator[tuple[str, str]]:
+    """Yield each line after which a field is asked for that its invoice's lines, or an answer, have named."""
+    said: set[str] = set()
+    words = ""
+    for turn in played.turns:
+        named = turn.fala.depois.model_dump(exclude_unset=True) if turn.fala else {}
+        said = {*said, *named} - {name for name, value in named.items() if value is None}
+        if turn.fala is None and turn.antes.pedido:
+            said.add(turn.antes.pedido)
+        words += f" {turn.texto}"
+        if any(nota.servico and names(words, nota.servico) for nota in played.roteiro.fim.notas):
+            said.add("servico")
+        if turn.depois.pedido in said:
+            yield turn.texto, turn.depois.pedido
+        if turn.issued or (turn.antes.aberta and not turn.depois.aberta):
+            said, words = set(), ""
 
 
 def _drafts(turn: Turn) -> list[Draft]:

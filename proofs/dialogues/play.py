@@ -79,13 +79,15 @@ SELECT EXISTS (SELECT FROM inbox WHERE chave = $2 AND estado <> 0)
 class Standing:
     """What the draft holds, by the labels' names: ``doubtful`` is asked about, or stands marked in the summary.
 
-    ``aberta``: an invoice is in the making; else the draft is empty. ``resumo``: its summary awaits a yes.
+    ``aberta``: an invoice is in the making; else the draft is empty. ``resumo``: its summary awaits a yes. ``pedido``:
+    the field that is asked for, where nothing can be confirmed yet.
     """
 
     aberta: bool = False
     resumo: bool = False
     values: dict[str, str] = field(default_factory=dict)
     doubtful: frozenset[str] = frozenset()
+    pedido: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,12 +246,14 @@ class Talk:
             return Standing()
         lidos = {name: session["rascunho"][campo] for name, campo in FIELDS.items()}
         values = {n: lido["valor"] for n, lido in lidos.items() if lido["status"] == StatusCampo.VALIDATED}
+        confirms = self._newest(lambda each: each.id.startswith(_CONFIRMS), last=True)
         doubtful = frozenset(n for n, lido in lidos.items() if _in_doubt(lido))
         return Standing(
             session["estado"] in ESPERAM_USUARIO,
             session["estado"] == Estado.AGUARDANDO_CONFIRMACAO,
             values,
             doubtful,
+            None if confirms else next((n for n, campo in FIELDS.items() if campo == session["pendente"]), None),
         )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from proofs.dialogues.judge import Verdict
     from proofs.dialogues.script import Nota, Roteiro
 
-COLUMNS: Final = ("Diálogos", "Certos", "Notas erradas", "Repetidas", "A mais", "Rascunho", "Errado", "Ato")
+COLUMNS: Final = ("Diálogos", "Certos", "Estritos", "Notas erradas", "Repetidas", "A mais", "Rascunho", "Errado", "Ato")
 
 
 @dataclass(slots=True)
@@ -32,6 +32,7 @@ class Score:
 
     dialogues: int = 0
     right: int = 0
+    strict: int = 0  # right, and nobody was asked what they had said
     notes: int = 0  # that were issued
     wrong_notes: int = 0  # another document or amount, or one too many
     other_service: int = 0
@@ -51,6 +52,7 @@ class Score:
         """Count one dialogue."""
         self.dialogues += 1
         self.right += verdict.right
+        self.strict += verdict.strict
         self.notes += len(verdict.played.issued)
         self.wrong_notes += len(verdict.wrong_notes)
         self.other_service += len(verdict.other_service)
@@ -72,6 +74,7 @@ class Score:
         """What the totals say with an interval: hits and of how many."""
         return {
             "diálogos certos": (self.right, self.dialogues),
+            "diálogos certos sem pergunta à toa": (self.strict, self.dialogues),
             "notas erradas": (self.wrong_notes, self.notes),
             "respostas iguais à anterior": (self.repeated, self.answers),
             "campos do rascunho certos": (self.drafts_right, self.drafts),
@@ -178,6 +181,7 @@ def _cells(score: Score) -> tuple[str, ...]:
     return (
         str(score.dialogues),
         f"{score.right / score.dialogues:.0%}",
+        f"{score.strict / score.dialogues:.0%}",
         str(score.wrong_notes),
         f"{score.repeated} de {score.answers}",
         str(score.beyond),
@@ -194,6 +198,7 @@ def _as_json(verdict: Verdict) -> dict[str, Any]:
         "linha": roteiro.linha,
         "familia": roteiro.familia,
         "right": verdict.right,
+        "strict": verdict.strict,
         "stuck": verdict.played.stuck,
         "wrong_notes": [nota.model_dump() for nota in verdict.wrong_notes],
         "other_service": [nota.model_dump() for nota in verdict.other_service],
@@ -201,6 +206,7 @@ def _as_json(verdict: Verdict) -> dict[str, Any]:
         "unsaid": verdict.unsaid,
         "repeated": verdict.repeated,
         "silent": verdict.silent,
+        "needless": verdict.needless,
         "beyond": verdict.beyond,
         "drafts": [
             {"texto": d.texto, "field": d.field, "wanted": d.wanted, "got": d.got, "asked": d.asked}

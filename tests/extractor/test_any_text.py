@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractor.contract import Context, Extraction, Intent
+from extractor.contract import Ato, Context, Extraction
 from extractor.two_readers import read_by_both
 from state_machine.invoice.field_table import obrigatorios
 from state_machine.invoice.fields import Campo
@@ -40,7 +40,7 @@ FOREIGN = {
     "private": (0xE000, 0xF8FF),
 }
 BOUND_MS = 30.0  # of CPU; 17 ms were measured, and other work on the machine slows each step
-DECIDES = frozenset({Intent.CONFIRMAR, Intent.NEGAR, Intent.CANCELAR})
+DECIDES = frozenset({Ato.CONFIRMA, Ato.NEGA, Ato.RECUSA})
 
 
 def foreign(block: str) -> st.SearchStrategy[str]:
@@ -63,7 +63,7 @@ def test_no_other_script_is_a_service(block: str, data: st.DataObject) -> None:
     found = read_by_both(text, data.draw(st.sampled_from(MOMENTS))).extraction
     assert service(found) == []
     if not any(map(str.isdecimal, text)) and block not in {"emoji", "signs"}:  # a thumb is a yes
-        assert (found.candidates, found.intent in DECIDES) == ((), False)
+        assert (found.candidates, found.ato in DECIDES) == ((), False)
 
 
 @pytest.mark.parametrize("piece", [*RUNS, "asdf qwer ", "x", "kkkk ", "Guten Tag, ich brauche eine Rechnung. "])

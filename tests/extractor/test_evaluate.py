@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from extractor.contract import Extraction, Intent
+from extractor.contract import Ato, Extraction
 from extractor.evaluation.evaluate import evaluate, run
 from extractor.evaluation.scoring import is_whole, matches
 from extractor.rules import RulesExtractor
@@ -44,7 +44,7 @@ class Wrong:
 
     async def extract(self, texto, contexto) -> Extraction:
         """Invent an amount."""
-        return Extraction(Intent.INFORMAR, (Candidate(Campo.VALOR, "1000.00", texto),))
+        return Extraction(Ato.DADOS, (Candidate(Campo.VALOR, "1000.00", texto),))
 
 
 async def test_turns_are_merged_as_the_bot_merges_them(corpus):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from extractor.contract import Context, Extraction, Intent
+from extractor.contract import Ato, Context, Extraction
 from extractor.rules import RulesExtractor, extract
 from state_machine.invoice.fields import Campo, Confianca, Motivo, Origem
 from tests.adversaries import cpu_ms
@@ -21,7 +21,7 @@ def doubts(extraction: Extraction) -> dict[Campo, Motivo]:
 async def test_one_message_fills_everything_with_its_evidence(fresh):
     """A whole order yields each field with the words it came from."""
     extraction = await RulesExtractor().extract("nota de R$ 1.500,00 pra 11.222.333/0001-81, consultoria", fresh)
-    assert extraction.intent is Intent.INFORMAR
+    assert extraction.ato is Ato.DADOS
     assert [(c.campo, c.valor, c.trecho, c.origem) for c in extraction.candidates] == [
         (Campo.DOCUMENTO, CNPJ, "11.222.333/0001-81", Origem.REGRAS),
         (Campo.VALOR, "1500.00", "R$ 1.500,00", Origem.REGRAS),
@@ -193,8 +193,8 @@ def test_the_issuing_company_is_never_the_customer(fresh):
 )
 def test_a_yes_standing_alone_confirms(text, summary, fresh):
     """The many short yeses confirm the summary, and nothing when there is none."""
-    assert extract(text, summary) == Extraction(Intent.CONFIRMAR)
-    assert extract(text, fresh).intent is not Intent.CONFIRMAR
+    assert extract(text, summary) == Extraction(Ato.CONFIRMA)
+    assert extract(text, fresh).ato is not Ato.CONFIRMA
 
 
 @pytest.mark.parametrize(
@@ -213,13 +213,13 @@ def test_a_yes_standing_alone_confirms(text, summary, fresh):
 )
 def test_a_yes_inside_anything_else_does_not_confirm(text, summary):
     """A correction, a question, a refusal or hostile text is never a yes."""
-    assert extract(text, summary).intent is not Intent.CONFIRMAR
+    assert extract(text, summary).ato is not Ato.CONFIRMA
 
 
 def test_a_bare_number_after_the_summary_is_asked(summary):
     """A lone "1.800" may be the new price or anything else."""
     extraction = extract("1.800", summary)
-    assert extraction.intent is Intent.CORRIGIR
+    assert extraction.ato is Ato.CORRIGE
     assert doubts(extraction) == {Campo.VALOR: Motivo.AMBIGUO}
 
 
@@ -234,7 +234,7 @@ def test_a_bare_number_after_the_summary_is_asked(summary):
 def test_a_field_called_wrong_is_emptied(text, campo, summary):
     """Taking back without a substitute clears the field and only that one."""
     extraction = extract(text, summary)
-    assert (extraction.intent, extraction.clear, extraction.candidates) == (Intent.CORRIGIR, frozenset({campo}), ())
+    assert (extraction.ato, extraction.clear, extraction.candidates) == (Ato.CORRIGE, frozenset({campo}), ())
 
 
 @pytest.mark.parametrize(

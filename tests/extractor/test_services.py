@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from extractor.contract import Context, Extraction, Intent
+from extractor.contract import Ato, Context, Extraction
 from extractor.evaluation.evaluate import evaluate
 from extractor.evaluation.scoring import is_whole
 from extractor.service.edges import AFTER, JOINTS
@@ -156,7 +156,7 @@ def test_a_correction_of_the_text_is_obeyed(words, becomes):
     """Added to, replaced or taken out as it was said; its numbers touch no amount."""
     extraction = read_by_both(words, SUMMARY).extraction
     assert (service(extraction), amount(extraction)) == (becomes, None)
-    assert extraction.intent is Intent.CORRIGIR
+    assert extraction.ato is Ato.CORRIGE
 
 
 @pytest.mark.parametrize("words", ["tira o carro da descrição", "acrescenta 200 na nota"])

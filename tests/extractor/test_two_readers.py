@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractor.contract import Ato, Context, Extraction, Intent
+from extractor.contract import Ato, Context, Extraction
 from extractor.two_readers import read_by_both
 from state_machine.invoice.fields import Campo, Doubt, Motivo
 
@@ -53,7 +53,7 @@ def test_an_amount_that_is_only_mentioned_is_no_invoices(texto: str) -> None:
     """The rules alone take each of these for the invoice's amount."""
     found = read(texto)
     assert Campo.VALOR not in values(found)
-    assert found.intent is not Intent.INFORMAR
+    assert found.ato is not Ato.DADOS
 
 
 def test_a_name_is_no_service_as_well() -> None:
@@ -66,8 +66,8 @@ def test_a_name_is_no_service_as_well() -> None:
 def test_an_order_that_was_read_to_its_last_word_holds_no_instruction() -> None:
     """A learned reader that is not sure of one is not believed there; where a word is left over, it is."""
     order = "faz uma nota de 1.003,99 pra 12ABC34501DE35, manutenção de ar-condicionado, competência 10/2025, email "
-    assert read(f"{order}financeiro.57@cliente.example").ato is not Ato.FISCAL
-    assert read("nota de 900 com desconto de 100 aparecendo na nota, 54.703.220/0001-00 edição").ato is Ato.FISCAL
+    assert read(f"{order}financeiro.57@cliente.example").agreed is not Ato.FISCAL
+    assert read("nota de 900 com desconto de 100 aparecendo na nota, 54.703.220/0001-00 edição").agreed is Ato.FISCAL
 
 
 @pytest.mark.parametrize("servico", ["aula", "consultoria de marca"])
@@ -91,18 +91,18 @@ def test_where_they_differ_it_is_asked_with_the_readings() -> None:
 @pytest.mark.parametrize(
     ("texto", "ato", "intent"),
     [
-        ("sim", Ato.CONFIRMA, Intent.CONFIRMAR),
-        ("pode mandar", Ato.CONFIRMA, Intent.CONFIRMAR),
-        ("peraí", Ato.ESPERA, Intent.CONVERSA),
-        ("tá errado", Ato.CORRIGE, Intent.CONVERSA),
-        ("deixa pra lá", Ato.RECUSA, Intent.CANCELAR),
-        ("quanto vou pagar de imposto?", Ato.PERGUNTA, Intent.AJUDA),
+        ("sim", Ato.CONFIRMA, Ato.CONFIRMA),
+        ("pode mandar", Ato.CONFIRMA, Ato.CONFIRMA),
+        ("peraí", Ato.ESPERA, Ato.SOCIAL),
+        ("tá errado", Ato.CORRIGE, Ato.SOCIAL),
+        ("deixa pra lá", Ato.RECUSA, Ato.RECUSA),
+        ("quanto vou pagar de imposto?", Ato.PERGUNTA, Ato.PERGUNTA),
     ],
 )
-def test_an_act_that_decides_needs_both(texto: str, ato: Ato, intent: Intent) -> None:
+def test_an_act_that_decides_needs_both(texto: str, ato: Ato, intent: Ato) -> None:
     """The rules alone read "peraí" and "tá errado" as a no, which gives the draft up."""
     found = read(texto, SUMMARY)
-    assert (found.ato, found.intent) == (ato, intent)
+    assert (found.agreed, found.ato) == (ato, intent)
 
 
 def test_a_correction_that_no_rule_knows_is_read() -> None:

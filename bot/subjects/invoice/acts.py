@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.subjects.invoice.repeat import replaceable, with_offer
 from bot.subjects.invoice.words import begun
-from extractor.contract import Ato, Intent
+from extractor.contract import Ato
 from extractor.requests.acts import CHANGES, HOW_TO_USE, OF_ISSUED, SWEARING, THANKS, another_one, names_customer
 from extractor.text.folding import read
 from extractor.text.hostile import ABUSE
@@ -119,9 +119,9 @@ async def _pergunta(fala: Fala) -> Mensagem | None:
         return Mensagem(tema.texto)
     if dados.informs:
         return None
-    gives_up = dados.intent is Intent.CANCELAR  # asked, and so not done
-    unknown = dados.intent in {Intent.FORA_ESCOPO, Intent.AJUDA} and len(plain.split()) >= MIN_WORDS
-    return textos.nao_sei() if gives_up or unknown or dados.ato is Ato.PERGUNTA else None
+    gives_up = dados.ato is Ato.RECUSA  # asked, and so not done
+    unknown = dados.ato in {Ato.FORA, Ato.PERGUNTA} and len(plain.split()) >= MIN_WORDS
+    return textos.nao_sei() if gives_up or unknown or dados.agreed is Ato.PERGUNTA else None
 
 
 async def _reclama(fala: Fala) -> Mensagem | None:
@@ -149,7 +149,7 @@ async def _reclama(fala: Fala) -> Mensagem | None:
 
 
 async def _corrige(fala: Fala) -> Mensagem | None:
-    vago = not fala.dita.dados.informs and fala.dita.dados.intent in {Intent.NEGAR, Intent.CONVERSA}
+    vago = not fala.dita.dados.informs and fala.dita.dados.ato in {Ato.NEGA, Ato.SOCIAL}
     if not vago or fala.memory.ativa is None:
         return None
     other, customer = another_one(fala.dita), fala.memory.ativa.rascunho.tomador_nome or ""
@@ -159,7 +159,7 @@ async def _corrige(fala: Fala) -> Mensagem | None:
 
 
 async def _fiscal(fala: Fala) -> Mensagem | None:
-    if fala.dita.dados.intent is Intent.CANCELAR and not fala.dita.dados.informs:
+    if fala.dita.dados.ato is Ato.RECUSA and not fala.dita.dados.informs:
         return None
     return messages.instrucao_fiscal(fala.dita.instrucao)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from extractor.contract import Ato, Intent
+from extractor.contract import Ato
 from extractor.fields.clients import mentioned
 from extractor.requests.requests import Pedido, RequestKind
 from state_machine.invoice.fields import Campo
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from extractor.utterance import Utterance
     from state_machine.machine.session import Sessao
 
-FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing
+FINAL_WORDS = frozenset({Ato.CONFIRMA, Ato.NEGA})  # they answer us; they ask for nothing
 
 
 def said(entrada: Palavras, dita: Utterance, proprias: Utterance | None) -> Evento:
@@ -43,16 +43,16 @@ def said(entrada: Palavras, dita: Utterance, proprias: Utterance | None) -> Even
 
 def _event(leitura: Extraction, entrada: Palavras) -> Evento:
     informing = leitura.informs
-    match leitura.intent:
-        case Intent.CONFIRMAR if not informing and leitura.ato in {None, Ato.CONFIRMA}:
+    match leitura.ato:
+        case Ato.CONFIRMA if not informing and leitura.agreed in {None, Ato.CONFIRMA}:
             return Confirmou(None, entrada.escrita_em)
-        case Intent.NEGAR if not informing and leitura.ato in {None, Ato.RECUSA}:
+        case Ato.NEGA if not informing and leitura.agreed in {None, Ato.RECUSA}:
             return Negou()
-        case Intent.CANCELAR if leitura.ato in {None, Ato.RECUSA}:
+        case Ato.RECUSA if leitura.agreed in {None, Ato.RECUSA}:
             return Cancelou()
-        case Intent.AJUDA if not informing:
+        case Ato.PERGUNTA if not informing:
             return PediuAjuda()
-        case Intent.CORRIGIR if not informing:
+        case Ato.CORRIGE if not informing:
             return PediuCorrecao()
         case _ if informing:
             return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=entrada.escritas)
@@ -75,13 +75,13 @@ def _request(dita: Utterance, ativa: Sessao | None) -> Pedido | None:
     """
     leitura, pedido = dita.dados, dita.pedido
     sends = pedido is not None and pedido.tipo is RequestKind.SEGUNDA_VIA and not leitura.informs
-    if leitura.intent is Intent.REPETIR and not sends and not (leitura.informs and begun(ativa)):
+    if leitura.ato is Ato.REPETE and not sends and not (leitura.informs and begun(ativa)):
         return Pedido(RequestKind.REPETIR, clientes=mentioned(dita.texto))
-    if (leitura.informs and not _is_its_own(pedido, leitura, ativa)) or (ativa and leitura.intent in FINAL_WORDS):
+    if (leitura.informs and not _is_its_own(pedido, leitura, ativa)) or (ativa and leitura.ato in FINAL_WORDS):
         return None
-    if leitura.ato is Ato.PESSOA and pedido is None:
+    if leitura.agreed is Ato.PESSOA and pedido is None:
         return Pedido(RequestKind.ATENDENTE)
-    if leitura.intent is Intent.CANCELAR:
+    if leitura.ato is Ato.RECUSA:
         return pedido if pedido and pedido.tipo in {RequestKind.CANCELAR_NOTA, RequestKind.PARAR} else None
     return pedido
 

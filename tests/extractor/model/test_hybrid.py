@@ -7,11 +7,12 @@ from datetime import date
 import pytest
 
 from extractor import two_readers
-from extractor.contract import Context, Intent, Uso
+from extractor.contract import Ato, Context, Uso
 from extractor.hybrid import HybridExtractor, ModelExtractor
 from extractor.learned.reader import LearnedReader
 from extractor.model.openai_client import ModelClient
 from extractor.two_readers import read_by_both
+from extractor.utterance import understand
 from proofs.sandbox.model import ModelSimulator, Reply
 from state_machine.invoice.fields import Campo, Confianca, Origem
 from tests.patience import PATIENCE
@@ -220,10 +221,10 @@ async def test_without_a_third_word_the_person_is_asked_as_ever(server, fresh, s
         async with asyncio.timeout(PATIENCE):
             extraction = await hybrid.extract(ORDER, fresh)
     both = read_by_both(ORDER, fresh).extraction
-    assert (extraction.candidates, extraction.doubts, extraction.intent) == (
+    assert (extraction.candidates, extraction.doubts, extraction.ato) == (
         both.candidates,
         both.doubts,
-        both.intent,
+        both.ato,
     )
 
 
@@ -257,7 +258,7 @@ async def test_an_amount_that_only_the_model_sees_is_asked(server, hybrid, fresh
     assert amount(read_by_both(text, fresh).extraction) == []
     server.say(answer(valor="350"))
     extraction = await hybrid.extract(text, fresh)
-    assert (amount(extraction), extraction.intent) == ([("350.00",)], Intent.INFORMAR)
+    assert (amount(extraction), extraction.ato) == ([("350.00",)], Ato.DADOS)
 
 
 async def test_a_date_that_only_the_model_takes_dates_no_service(server, hybrid, fresh):
@@ -274,14 +275,14 @@ async def test_the_model_neither_confirms_nor_cancels(server, hybrid, summary, i
     server.say(answer(intent))
     extraction = await hybrid.extract(TALK, summary)
     assert server.asked
-    assert extraction.intent is Intent.CONVERSA
+    assert extraction.ato is Ato.SOCIAL
 
 
 async def test_the_model_names_an_intent_no_rule_knew(server, hybrid, fresh, no_act):
     """An intent is proposed only where neither reader names an act."""
     server.say(answer("ajuda"))
     extraction = await hybrid.extract("tô perdidinho aqui nesse negócio", fresh)
-    assert extraction.intent is Intent.AJUDA
+    assert extraction.ato is Ato.PERGUNTA
 
 
 @pytest.mark.parametrize(
@@ -339,3 +340,12 @@ async def test_beyond_its_budget_a_conversation_has_two_readers(server, fresh, s
         assert await hybrid.extract(ORDER, contexto) == read_by_both(ORDER, contexto).extraction
         assert await hybrid.extract("bom dia!", contexto) == read_by_both("bom dia!", contexto).extraction
     assert (server.asked, asked) == ([], ["de ana", "de ana"])
+
+
+async def test_the_model_reads_the_first_of_several_invoices(server, hybrid, fresh):
+    """It is asked about that piece, with the service that stands once behind all; the others wait."""
+    server.say(answer(valor="300", nome="padaria Sol", descricao="aula"))
+    dita = await understand("duas notas: 300 pra padaria Sol e 200 pro mercado Lua, aula", fresh, hybrid)
+    said = {c.campo: c.valor for c in dita.dados.candidates}
+    assert said == {Campo.VALOR: "300.00", Campo.NOME: "padaria Sol", Campo.DESCRICAO: "aula"}
+    assert (dita.ato, dita.dados.modelo_usado, dita.partes[1:]) == (Ato.VARIAS, True, ("200 pro mercado Lua, aula",))

@@ -19,6 +19,16 @@ JOAO = "200 pro joão cpf 529.982.247-25, aula"
             "500 pra 12.345.678/0001-95 e 700 pra 99.000.002/0001-48",
             ("500 pra 12.345.678/0001-95", "700 pra 99.000.002/0001-48"),
         ),
+        (
+            "duas notas: 300 pra padaria X e 200 pro mercado Y, aula",
+            ("300 pra padaria X, aula", "200 pro mercado Y, aula"),
+        ),
+        (
+            "Sol 12.345.678/0001-95 500 e Lua 99.000.002/0001-48 700, as duas de comissão",
+            ("Sol 12.345.678/0001-95 500, comissão", "Lua 99.000.002/0001-48 700, comissão"),
+        ),
+        ("300 pra ana, faxina e 200 pra bia, aula", ("300 pra ana, faxina", "200 pra bia, aula")),
+        ("300 pra ana e 200 pra bia, da padaria", ("300 pra ana", "200 pra bia, da padaria")),
         ("nota de 1.500 pra padaria e mais nada", ()),
         ("aula de 2 horas e 300 pra padaria", ()),
         ("nota de 500 pra loja 12 e 3 caixas", ()),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from extractor.contract import Ato, Extraction, Intent
+from extractor.contract import Ato, Extraction
 from extractor.learned.reader import LearnedReader, LearnedReading
 from extractor.requests.answer_words import FILLER, NO, NO_FILLER, SOFT
 from extractor.requests.yes_no import DENIES, YES, is_firm_yes, is_no, is_yes
@@ -129,14 +129,14 @@ def test_a_yes_of_any_region_confirms(texto: str) -> None:
     """The whole message is a yes over the summary, for the grammar and for both readers together."""
     assert is_yes(read(texto).plain)
     found = read_by_both(texto, SUMMARY).extraction
-    assert (found.intent, found.ato in {None, Ato.CONFIRMA}) == (Intent.CONFIRMAR, True)
+    assert (found.ato, found.agreed in {None, Ato.CONFIRMA}) == (Ato.CONFIRMA, True)
 
 
 @pytest.mark.parametrize("texto", NO_YESES)
 def test_what_looks_like_a_yes_does_not_confirm(texto: str) -> None:
     """A question, a condition, a greeting, a complaint about the time: nothing of it issues."""
-    assert extract(texto, SUMMARY).intent is not Intent.CONFIRMAR
-    assert read_by_both(texto, SUMMARY).extraction.intent is not Intent.CONFIRMAR
+    assert extract(texto, SUMMARY).ato is not Ato.CONFIRMA
+    assert read_by_both(texto, SUMMARY).extraction.ato is not Ato.CONFIRMA
 
 
 @pytest.mark.parametrize("texto", WAITS)
@@ -150,23 +150,23 @@ def test_a_wait_of_any_region_is_neither_yes_nor_no(texto: str) -> None:
 @pytest.mark.parametrize("texto", ["pó mandar", "sim", "tá joia", "arrocha", "fechou"])
 def test_a_yes_that_the_learned_reader_objects_to_decides_nothing(texto: str, ato: Ato) -> None:
     """A denial, a correction, a question that one reader sees is a doubt, and a doubtful yes issues nothing."""
-    assert read_with(texto, ato).intent is Intent.CONVERSA
+    assert read_with(texto, ato).ato is Ato.SOCIAL
 
 
 @pytest.mark.parametrize("texto", ["pó mandar", "arrocha", "tri", "na mosca"])
 def test_a_yes_that_the_learned_reader_takes_for_an_order_stands(texto: str) -> None:
     """The words give no data, so that there is nothing that it could order."""
     found = read_with(texto, Ato.DADOS)
-    assert (found.intent, found.ato) == (Intent.CONFIRMAR, None)
+    assert (found.ato, found.agreed) == (Ato.CONFIRMA, None)
 
 
 @pytest.mark.parametrize(
     ("texto", "intent"),
-    [("sim porra", Intent.CONFIRMAR), ("pode mandar, valeu", Intent.CONFIRMAR), ("tudo bem", Intent.CONVERSA)],
+    [("sim porra", Ato.CONFIRMA), ("pode mandar, valeu", Ato.CONFIRMA), ("tudo bem", Ato.SOCIAL)],
 )
-def test_a_yes_that_may_be_a_greeting_needs_both_readers(texto: str, intent: Intent) -> None:
+def test_a_yes_that_may_be_a_greeting_needs_both_readers(texto: str, intent: Ato) -> None:
     """Where the learned reader hears a greeting or thanks, only words that are a yes by themselves are one."""
-    assert read_with(texto, Ato.SOCIAL).intent is intent
+    assert read_with(texto, Ato.SOCIAL).ato is intent
 
 
 def test_no_yes_of_the_table_is_a_no() -> None:

@@ -129,6 +129,35 @@ def test_turns_beyond_the_fewest_are_counted() -> None:
     assert judge(Played(short, (more,) * 5)).beyond == 2
 
 
+@pytest.mark.parametrize(
+    ("number", "pedido", "found"),
+    [
+        (0, "valor", True),  # its line names the amount
+        (1, "documento", True),  # the line before named it
+        (0, "servico", False),  # nobody has said it yet
+        (2, "nome", False),
+    ],
+)
+def test_a_question_for_what_was_said_is_right_and_not_strictly(number: int, pedido: str, found: bool) -> None:
+    """It costs a turn; a question for what nobody has said costs nothing that was not owed."""
+    verdict = judge(changed(number, depois=replace(good().turns[number].depois, pedido=pedido)))
+    assert (verdict.right, verdict.strict) == (True, not found)
+    assert verdict.needless == (((good().turns[number].texto, pedido),) if found else ())
+
+
+def test_a_missed_service_and_a_second_question_are_not_strictly_right() -> None:
+    """Words of the wanted service were said; an answer is an answer; a new invoice has nothing said yet."""
+    asks = Standing(aberta=True, pedido="servico")
+    missed = script(falas=[{"texto": f"ajuste, 260, {CLIENT}", "depois": {}}])
+    assert judge(Played(missed, (Turn("ajuste, 260", missed.falas[0], Standing(), asks, ("Qual serviço?",)),))).needless
+    unsaid = script(falas=[{"texto": f"260, {CLIENT}", "depois": {}}])
+    first = Turn("260", unsaid.falas[0], Standing(), asks, ("Qual serviço?",))
+    again = Turn("da Ana", None, asks, asks, ("Qual serviço?",))
+    assert judge(Played(unsaid, (first, again))).needless == (("da Ana", "servico"),)
+    issued = Turn("ajuste", None, asks, Standing(), ("NFS-e 1",), (ISSUED,))
+    assert not judge(Played(unsaid, (first, issued, replace(first, antes=Standing())))).needless
+
+
 def test_what_had_to_be_said_is_looked_for() -> None:
     """One of the words is enough, whatever its accents; none makes the dialogue wrong."""
     fim = {"notas": [WANTED], "contem": ["prazo", "prefeitura"]}

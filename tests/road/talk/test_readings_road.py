@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from extractor.contract import Extraction, Intent
+from extractor.contract import Ato, Extraction
 from extractor.two_readers import TwoReaders
 from state_machine.invoice.fields import Campo, Doubt, Motivo
 from tests.road.road_people import PADARIA, until
@@ -32,7 +32,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def extract(self: TwoReaders, texto: str, contexto: Context) -> Extraction:
         doubt = DOUBTS.get(texto)
-        return Extraction(Intent.INFORMAR, doubts=(doubt,)) if doubt else await reads(self, texto, contexto)
+        return Extraction(Ato.DADOS, doubts=(doubt,)) if doubt else await reads(self, texto, contexto)
 
     monkeypatch.setattr(TwoReaders, "extract", extract)
 

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from extractor.contract import Context, Intent
+from extractor.contract import Ato, Context
 from extractor.two_readers import read_by_both
 from state_machine.invoice.fields import Campo
 from tests.road.talk.memory_people import ZE, of_new_company
@@ -122,8 +122,8 @@ def test_what_the_page_makes_prosa_say_is_in_the_catalogue() -> None:
 
 def test_every_yes_and_every_way_to_give_up_is_one() -> None:
     """Over a summary these words alone confirm, and those give it up."""
-    read = {words: read_by_both(words, SUMMARY).extraction.intent for words in (*YES, *GIVES_UP)}
-    assert read == dict.fromkeys(YES, Intent.CONFIRMAR) | dict.fromkeys(GIVES_UP, Intent.CANCELAR)
+    read = {words: read_by_both(words, SUMMARY).extraction.ato for words in (*YES, *GIVES_UP)}
+    assert read == dict.fromkeys(YES, Ato.CONFIRMA) | dict.fromkeys(GIVES_UP, Ato.RECUSA)
 
 
 async def _misses(road: Road, person: Person, table: dict[str, str], number: str, *, gives_up: bool) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from bot.conversation.inbound import Palavras
 from bot.subjects.invoice.acts import ANSWERS, Momento, moment
 from bot.subjects.invoice.plan import RECENT, Plano, plan
-from extractor.contract import Ato, Context, Extraction, Intent
+from extractor.contract import WHOLE, Ato, Context, Extraction
 from extractor.requests.unserved import without
 from extractor.rules import extract
 from extractor.utterance import Utterance
@@ -33,7 +33,7 @@ DECIDE = (Confirmou, Cancelou, Negou)
 # What is answered by the invoice's own rules, or as a request. Together with ANSWERS it covers every pair (a test).
 ELSEWHERE = frozenset(
     {
-        *((ato, momento) for ato in (Ato.DADOS, Ato.CONFIRMA, Ato.RECUSA) for momento in Momento),  # ``transition``
+        *((ato, momento) for ato in WHOLE | {Ato.DADOS} for momento in Momento),  # ``transition``
         *((Ato.CORRIGE, momento) for momento in Momento if momento is not Momento.RESUMO),  # ``transition``
         *((ato, momento) for ato in (Ato.REGISTRO, Ato.REPETE, Ato.PESSOA) for momento in Momento),  # ``requests``
     }
@@ -66,7 +66,7 @@ def read(texto: str, sessao: Sessao | None = None) -> Extraction:
 
 async def planned(texto: str, momento: Momento, ato: Ato | None = None) -> Plano:
     memory = remembered(momento)
-    dita = Utterance(texto, replace(read(texto, memory.ativa), ato=ato))
+    dita = Utterance(texto, replace(read(texto, memory.ativa), agreed=ato))
     return await plan(Palavras(texto, NOW), dita, memory, NOW)
 
 
@@ -119,12 +119,12 @@ async def test_after_a_wait_the_button_still_confirms(texto: str) -> None:
 
 
 @pytest.mark.parametrize("ato", [ato for ato in Ato if ato is not Ato.CONFIRMA])
-@pytest.mark.parametrize("intent", [Intent.CONFIRMAR, Intent.CANCELAR, Intent.NEGAR])
-async def test_an_act_that_the_readers_agree_on_outweighs_an_intent(ato: Ato, intent: Intent) -> None:
+@pytest.mark.parametrize("intent", [Ato.CONFIRMA, Ato.RECUSA, Ato.NEGA])
+async def test_an_act_that_the_readers_agree_on_outweighs_an_intent(ato: Ato, intent: Ato) -> None:
     """Only an agreed yes confirms, only an agreed refusal gives up."""
     memory = Remembered(SHOWN)
-    plano = await plan(Palavras("hm", NOW), Utterance("hm", Extraction(intent, ato=ato)), memory, NOW)
-    gives_up = ato is Ato.RECUSA and intent is not Intent.CONFIRMAR
+    plano = await plan(Palavras("hm", NOW), Utterance("hm", Extraction(intent, agreed=ato)), memory, NOW)
+    gives_up = ato is Ato.RECUSA and intent is not Ato.CONFIRMA
     assert any(isinstance(evento, DECIDE) for evento in plano.eventos) == gives_up
 
 

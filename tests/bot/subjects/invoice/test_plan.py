@@ -8,7 +8,7 @@ import pytest
 
 from bot.conversation.inbound import Outro, Palavras, Toque
 from bot.subjects.invoice.plan import RECENT, Plano, plan
-from extractor.contract import Extraction, Intent
+from extractor.contract import INTENTS, Ato, Extraction
 from extractor.utterance import Utterance
 from persistence.conversations.edits import Mudanca, Ouvida
 from persistence.people.companies import Empresa
@@ -140,29 +140,29 @@ def ended(estado: Estado, pendente: Campo | None = None) -> Sessao:
     return replace(OPEN, estado=estado, pendente=pendente)
 
 
-async def words(memory: Remembered, intent: Intent, *candidates: Candidate, when: datetime | None = None) -> Plano:
+async def words(memory: Remembered, intent: Ato, *candidates: Candidate, when: datetime | None = None) -> Plano:
     return await plan(Palavras("…", when), Utterance("…", Extraction(intent, candidates)), memory, NOW)
 
 
 @pytest.mark.parametrize(
     ("intent", "event"),
     [
-        (Intent.CONFIRMAR, Confirmou(None, NOW)),
-        (Intent.NEGAR, Negou()),
-        (Intent.CANCELAR, Cancelou()),
-        (Intent.AJUDA, PediuAjuda()),
-        (Intent.CORRIGIR, PediuCorrecao()),
-        (Intent.CONVERSA, Conversou()),
-        (Intent.FORA_ESCOPO, Conversou()),
+        (Ato.CONFIRMA, Confirmou(None, NOW)),
+        (Ato.NEGA, Negou()),
+        (Ato.RECUSA, Cancelou()),
+        (Ato.PERGUNTA, PediuAjuda()),
+        (Ato.CORRIGE, PediuCorrecao()),
+        (Ato.SOCIAL, Conversou()),
+        (Ato.FORA, Conversou()),
     ],
 )
-async def test_words_speak_to_the_open_session(intent: Intent, event: Evento) -> None:
+async def test_words_speak_to_the_open_session(intent: Ato, event: Evento) -> None:
     """An intent without data becomes its event; the yes carries when it was written."""
     assert await words(Remembered(OPEN), intent, when=NOW) == Plano((event,), OPEN)
 
 
-@pytest.mark.parametrize("intent", [i for i in Intent if i is not Intent.CANCELAR])
-async def test_data_weigh_more_than_a_yes_or_no(intent: Intent) -> None:
+@pytest.mark.parametrize("intent", [i for i in INTENTS if i is not Ato.RECUSA])
+async def test_data_weigh_more_than_a_yes_or_no(intent: Ato) -> None:
     """Whatever the words seem to be, a value in them is information: never a confirmation."""
     assert await words(Remembered(OPEN), intent, VALOR) == Plano((Informou((VALOR,)),), OPEN)
 
@@ -255,33 +255,33 @@ async def test_a_cancelled_note_is_made_anew_and_no_other() -> None:
 
 async def test_first_words_open_a_session() -> None:
     """Data or small talk from somebody new open one; help needs none."""
-    assert await words(Remembered(), Intent.INFORMAR, VALOR) == Plano((Abriu(), Informou((VALOR,))))
-    assert await words(Remembered(), Intent.CONVERSA) == Plano((Abriu(), Conversou(messages.saudacao())))
-    assert await words(Remembered(), Intent.AJUDA) == Plano(resposta=messages.ajuda())
+    assert await words(Remembered(), Ato.DADOS, VALOR) == Plano((Abriu(), Informou((VALOR,))))
+    assert await words(Remembered(), Ato.SOCIAL) == Plano((Abriu(), Conversou(messages.saudacao())))
+    assert await words(Remembered(), Ato.PERGUNTA) == Plano(resposta=messages.ajuda())
 
 
 async def test_a_fix_after_a_rejection_mends_it() -> None:
     """The refused field, or any one field where none is to blame, takes the rejected data up; once, for a day."""
     rejected = ended(Estado.REJEITADO, Campo.DOCUMENTO)
     memory = Remembered(last=(rejected, NOW))
-    plano = await words(memory, Intent.INFORMAR, DOCUMENTO)
+    plano = await words(memory, Ato.DADOS, DOCUMENTO)
     assert plano == Plano((Abriu(rejected.rascunho, Campo.DOCUMENTO), Informou((DOCUMENTO,))), origem=OPEN.sessao_id)
-    assert (await words(memory, Intent.INFORMAR, VALOR)).origem is None
+    assert (await words(memory, Ato.DADOS, VALOR)).origem is None
     blameless = Remembered(last=(ended(Estado.REJEITADO), NOW))
-    assert (await words(blameless, Intent.INFORMAR, VALOR)).origem == OPEN.sessao_id
+    assert (await words(blameless, Ato.DADOS, VALOR)).origem == OPEN.sessao_id
     late = Remembered(last=(rejected, NOW - RECENT - timedelta(seconds=1)))
-    assert (await words(late, Intent.INFORMAR, DOCUMENTO)).origem is None
-    assert (await words(replace(memory, taken_up=True), Intent.INFORMAR, DOCUMENTO)).origem is None
+    assert (await words(late, Ato.DADOS, DOCUMENTO)).origem is None
+    assert (await words(replace(memory, taken_up=True), Ato.DADOS, DOCUMENTO)).origem is None
 
 
 async def test_a_whole_invoice_after_a_rejection_is_another_one() -> None:
     """Customer and value anew, when neither was refused: nothing is mixed in from the rejected one."""
     memory = Remembered(last=(ended(Estado.REJEITADO), NOW))
-    assert (await words(memory, Intent.INFORMAR, DOCUMENTO, VALOR)).origem is None
+    assert (await words(memory, Ato.DADOS, DOCUMENTO, VALOR)).origem is None
 
 
-@pytest.mark.parametrize("intent", [Intent.CONFIRMAR, Intent.CONVERSA])
-async def test_a_late_word_to_an_expired_invoice_offers_it_again(intent: Intent) -> None:
+@pytest.mark.parametrize("intent", [Ato.CONFIRMA, Ato.SOCIAL])
+async def test_a_late_word_to_an_expired_invoice_offers_it_again(intent: Ato) -> None:
     """Who answers after the deadline is told, and may take the data up; not after somebody did, nor a day later."""
     expired = ended(Estado.EXPIRADO)
     offer = Plano(resposta=messages.expirada(expired.sessao_id))
@@ -295,8 +295,8 @@ BROKEN_OFF = replace(
 )  # the amount was told, and nothing else
 
 
-@pytest.mark.parametrize("intent", [Intent.CONFIRMAR, Intent.CONVERSA, Intent.CORRIGIR])
-async def test_words_after_an_expiry_in_mid_collection_go_on_with_what_was_kept(intent: Intent) -> None:
+@pytest.mark.parametrize("intent", [Ato.CONFIRMA, Ato.SOCIAL, Ato.CORRIGE])
+async def test_words_after_an_expiry_in_mid_collection_go_on_with_what_was_kept(intent: Ato) -> None:
     """The next word takes the data up and says which; not after somebody did, nor a day later."""
     plano = await words(Remembered(last=(BROKEN_OFF, NOW)), intent)
     assert plano.eventos == (Abriu(BROKEN_OFF.rascunho), PediuAjuda(anuncio.guardei(BROKEN_OFF), aberto=True))
@@ -309,17 +309,17 @@ async def test_words_after_an_expiry_in_mid_collection_go_on_with_what_was_kept(
 async def test_data_after_an_expiry_in_mid_collection_fill_what_was_missing() -> None:
     """What the expired invoice lacked is added to it; what it had, told anew, begins another, and that is said."""
     memory = Remembered(last=(BROKEN_OFF, NOW))
-    goes_on = await words(memory, Intent.INFORMAR, DOCUMENTO)
+    goes_on = await words(memory, Ato.DADOS, DOCUMENTO)
     assert goes_on.eventos[:2] == (Abriu(BROKEN_OFF.rascunho), Informou((DOCUMENTO,)))
     assert goes_on.origem == "old"
-    another = await words(memory, Intent.INFORMAR, DOCUMENTO, VALOR)
+    another = await words(memory, Ato.DADOS, DOCUMENTO, VALOR)
     aviso = PediuAjuda(anuncio.comecei_outra(BROKEN_OFF), aberto=True)
     assert another == Plano((Abriu(), Informou((DOCUMENTO, VALOR)), aviso))
 
 
 async def test_nothing_is_confirmed_by_words_after_an_expiry() -> None:
     """What became complete is shown, and a yes in words shows it again: only its button, or the next yes, issues."""
-    plano = await words(Remembered(last=(BROKEN_OFF, NOW)), Intent.INFORMAR, DOCUMENTO, SERVICO)
+    plano = await words(Remembered(last=(BROKEN_OFF, NOW)), Ato.DADOS, DOCUMENTO, SERVICO)
     sessao = replace(BROKEN_OFF, estado=Estado.COLETA, rascunho=Rascunho(), sessao_id="new")
     for evento in plano.eventos:
         sessao = transition(sessao, evento, NOW).sessao
@@ -331,13 +331,13 @@ async def test_words_while_the_authority_works() -> None:
     """Small talk hears that it is under way; a wish to cancel or correct reaches that session."""
     processing = ended(Estado.PROCESSANDO)
     memory = Remembered(last=(processing, NOW))
-    assert await words(memory, Intent.CONVERSA) == Plano(resposta=messages.em_andamento())
-    assert await words(memory, Intent.CANCELAR) == Plano((Cancelou(),), processing)
-    assert await words(memory, Intent.INFORMAR, VALOR) == Plano((Abriu(), Informou((VALOR,))))
+    assert await words(memory, Ato.SOCIAL) == Plano(resposta=messages.em_andamento())
+    assert await words(memory, Ato.RECUSA) == Plano((Cancelou(),), processing)
+    assert await words(memory, Ato.DADOS, VALOR) == Plano((Abriu(), Informou((VALOR,))))
 
 
-@pytest.mark.parametrize("intent", [Intent.CONFIRMAR, Intent.NEGAR, Intent.CANCELAR, Intent.CONVERSA])
-async def test_words_decide_nothing_while_an_invoice_waits_for_its_button(intent: Intent) -> None:
+@pytest.mark.parametrize("intent", [Ato.CONFIRMA, Ato.NEGA, Ato.RECUSA, Ato.SOCIAL])
+async def test_words_decide_nothing_while_an_invoice_waits_for_its_button(intent: Ato) -> None:
     """Nobody accepted it for a day: a yes or no in words brings the question back, days later too."""
     stopped = example(Estado.PROCESSANDO)
     memory = Remembered(last=(stopped, NOW - timedelta(days=2)), waits=True)
@@ -347,7 +347,7 @@ async def test_words_decide_nothing_while_an_invoice_waits_for_its_button(intent
 async def test_a_no_where_nothing_is_open_gets_a_few_words() -> None:
     """It asked for nothing, and is told no list of commands."""
     memory = Remembered(last=(ended(Estado.APROVADO), NOW))
-    assert await words(memory, Intent.NEGAR) == Plano(resposta=acts.combinado())
+    assert await words(memory, Ato.NEGA) == Plano(resposta=acts.combinado())
 
 
 @pytest.mark.parametrize("tipo", ["reaction", "system", "revoke", "sticker"])

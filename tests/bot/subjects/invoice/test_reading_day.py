@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from bot.subjects.invoice.reading import read
-from extractor.contract import Context, Extraction, Intent
+from extractor.contract import Ato, Context, Extraction
 from persistence.people.companies import Empresa
 
 THEN = datetime(2026, 12, 1, 3, 30, tzinfo=UTC)
@@ -22,7 +22,7 @@ class Listener:
     async def extract(self, texto: str, contexto: Context) -> Extraction:
         """Find nothing."""
         self.told.append(contexto)
-        return Extraction(Intent.INFORMAR)
+        return Extraction(Ato.DADOS)
 
 
 @pytest.mark.parametrize(("municipio", "day"), [("1302603", date(2026, 11, 30)), ("3550308", date(2026, 12, 1))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from extractor.contract import Intent
+from extractor.contract import Ato
 from extractor.requests.yes_no import is_no, is_yes
 from extractor.text.cues import Cued
 
@@ -164,45 +164,45 @@ def is_cancel(plain: str, stems: AbstractSet[str]) -> bool:
     return bool(CANCEL.search(plain, stems)) and not NOT_CANCEL.search(plain) and not FORGOTTEN.search(plain)
 
 
-def speech_act(text: Text, *, resumo: bool) -> Intent | None:
+def speech_act(text: Text, *, resumo: bool) -> Ato | None:
     """Name what a turn without invoice data does; ``None`` when nothing speaks for any act."""
     plain, stems = text.plain, text.stems
     if is_cancel(plain, stems):
-        return Intent.CANCELAR
+        return Ato.RECUSA
     if resumo and is_yes(plain):
-        return Intent.CONFIRMAR
+        return Ato.CONFIRMA
     if is_no(plain):
-        return Intent.NEGAR
+        return Ato.NEGA
     if INJECTED.search(plain, stems):
-        return Intent.FORA_ESCOPO
+        return Ato.FORA
     if REPEAT.search(plain, stems):
-        return Intent.REPETIR
+        return Ato.REPETE
     if (
         HELP.search(plain, stems)
         and not DUPLICATE_COPY.search(plain)
         and not re.search(r"\bnumero d[ao]\b|\bultim[ao] nota\b", plain)
     ):
         if QUESTION.search(plain) and not HOUSE_WORDS.search(plain) and TASK.search(plain, stems):
-            return Intent.FORA_ESCOPO
-        return Intent.AJUDA
+            return Ato.FORA
+        return Ato.PERGUNTA
     if DID.search(plain, stems) and not QUESTION.search(plain):
-        return Intent.INFORMAR
+        return Ato.DADOS
     if QUERY.search(plain, stems):
-        return Intent.CONSULTAR
+        return Ato.REGISTRO
     return _remaining(plain, stems, resumo=resumo)
 
 
-def _remaining(plain: str, stems: AbstractSet[str], *, resumo: bool) -> Intent | None:
+def _remaining(plain: str, stems: AbstractSet[str], *, resumo: bool) -> Ato | None:
     if resumo and CHANGE.search(plain, stems) and not NOTHING_TO_CHANGE.search(plain):
-        return Intent.CORRIGIR
+        return Ato.CORRIGE
     if PROMISE.search(plain, stems):
-        return Intent.CONVERSA
+        return Ato.SOCIAL
     if ABOUT_US.search(plain, stems):
-        return Intent.AJUDA
+        return Ato.PERGUNTA
     if not resumo and (WANTS_NOTE.search(plain, stems) or ISSUE.search(plain, stems)):
-        return Intent.INFORMAR
+        return Ato.DADOS
     if TASK.search(plain, stems) or other_trade(plain, stems):
-        return Intent.FORA_ESCOPO
+        return Ato.FORA
     return None
 
 
