@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from extractor.agreement.amount import amount_of_both, only_price, undecided, without_asides, without_service
-from extractor.agreement.service import UNSURE_ACT, as_candidate, price_marks, service_of_both
+from extractor.agreement.service import as_candidate, price_marks, service_of_both
 from extractor.amounts.net import names_net
 from extractor.amounts.reckoned import reckoned
 from extractor.contract import TALK, Ato, Extraction
@@ -189,8 +189,8 @@ def _act(named: Ato, learned: LearnedReading) -> Ato | None:
 
 
 def _takes_data_for_more(learned: LearnedReading, texto: str, candidates: Sequence[Candidate]) -> bool:
-    """Say whether a reader that is not sure sees an instruction in an order that holds its fields and nothing else."""
-    return learned.ato is Ato.FISCAL and learned.certeza < UNSURE_ACT and is_whole_order(texto, candidates)
+    """Say whether the learned reader sees an instruction in an order that holds its fields and nothing else."""
+    return learned.ato is Ato.FISCAL and is_whole_order(texto, candidates)
 
 
 def _named(rules: RulesReading, learned: LearnedReading, *, data: bool) -> Ato:

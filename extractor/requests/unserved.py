@@ -125,7 +125,7 @@ def instruction(texto: str) -> Instrucao | None:
 def is_whole_order(texto: str, candidates: Sequence[Candidate]) -> bool:
     """Say whether a whole order was read: each word is in a field or stands in every order, and no service is of taxes.
 
-    Such an order holds no instruction, whatever a reader that is not sure makes of it.
+    Such an order holds no instruction, whatever a reader makes of it.
     """
     service = "".join(c.trecho for c in candidates if c.campo is Campo.DESCRICAO)
     if not {c.campo for c in candidates} >= WHOLE or _TAXED.search(_plain(service)):

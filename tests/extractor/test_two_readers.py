@@ -64,9 +64,11 @@ def test_a_name_is_no_service_as_well() -> None:
 
 
 def test_an_order_that_was_read_to_its_last_word_holds_no_instruction() -> None:
-    """A learned reader that is not sure of one is not believed there; where a word is left over, it is."""
+    """A learned reader is not believed there, however sure it is; where a word is left over, it is."""
     order = "faz uma nota de 1.003,99 pra 12ABC34501DE35, manutenção de ar-condicionado, competência 10/2025, email "
     assert read(f"{order}financeiro.57@cliente.example").agreed is not Ato.FISCAL
+    order = "faz uma nota de 1.082,32 pra 12ABC34501DE35, assessoria contábil, competência 09/2025, email "
+    assert read(f"{order}financeiro.1176@cliente.example").agreed is not Ato.FISCAL
     assert read("nota de 900 com desconto de 100 aparecendo na nota, 54.703.220/0001-00 edição").agreed is Ato.FISCAL
 
 
