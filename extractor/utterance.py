@@ -12,6 +12,7 @@ from extractor.requests.requests import Pedido, read_request
 from extractor.requests.several import another, split
 from extractor.requests.unserved import Instrucao, instruction, without
 from extractor.text.folding import read
+from extractor.text.numerals import is_crowded
 
 if TYPE_CHECKING:
     import re
@@ -46,8 +47,11 @@ class Utterance:
 async def understand(texto: str, contexto: Context, extractor: Extractor, *, drafting: bool = False) -> Utterance:
     """Read one turn. Where it orders several invoices the first is read as if it stood alone.
 
-    ``drafting``: an invoice is begun; what orders one more beside it has no data for it.
+    ``drafting``: an invoice is begun; what orders one more beside it has no data for it. Of a text with more numbers
+    than any order has, a statement or a sheet, nothing is read.
     """
+    if is_crowded(texto):
+        return Utterance("", Extraction(Ato.DADOS))
     if drafting and another(texto):
         return Utterance(texto, Extraction(Ato.SOCIAL, agreed=Ato.VARIAS))
     if contexto.pendente and only_asks(texto):  # a request comes before the answer that is waited for

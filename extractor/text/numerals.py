@@ -50,6 +50,9 @@ AFTER_MONEY: Final = frozenset({"pras", "pros", "p", "por", "de", "da", "do", "e
 THOUSAND: Final = 1000
 SMALL: Final = UNITS | TEENS | TENS | HUNDREDS
 BEGINNINGS: Final = frozenset({*SMALL, *AUGMENTATIVES, "mil", "meio"})  # no other word begins a number
+# More than any order has: whoever pastes a statement or a sheet must say which of its numbers are the invoice's.
+CROWD: Final = 200
+_NUMBERS: Final = re.compile(r"\d+|[^\W\d_]+")
 # Behind these a number is a name, and no thousand that a space parts: "RDC 216 770 reais".
 _NAMES: Final = ("rdc", "nbr", "nr", "iso", "lei", "norma", "portaria", "sala", "apto", ",")
 NAMED: Final = "".join(f"(?<!{word} )" for word in _NAMES)
@@ -272,3 +275,11 @@ def _remainder(tokens: _Tokens, at: int, ceiling: Decimal, *, exact: bool) -> tu
     if part is None or (not joined and part[0] < 100):  # noqa: PLR2004 - "2 mil um": a new phrase begins
         return None
     return part[0], part[1]
+
+
+def is_crowded(text: str) -> bool:
+    """Say whether a text has more numbers, in digits or words, than can be read as one invoice's."""
+    if len(text) < CROWD:
+        return False
+    words = (match[0].casefold() for match in _NUMBERS.finditer(text))
+    return sum(word[0].isdigit() or word in BEGINNINGS for word in words) > CROWD

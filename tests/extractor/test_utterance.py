@@ -55,3 +55,15 @@ async def test_words_that_name_work_are_the_answer(texto: str) -> None:
     """A service that has a word of a request in it is the service that was asked for."""
     dita = await understand(texto, Context(HOJE, Campo.DESCRICAO), TwoReaders(), drafting=True)
     assert [c.campo for c in dita.dados.candidates] == [Campo.DESCRICAO]
+
+
+@pytest.mark.parametrize("unit", ["\n1 ", "R$ 1 ", "1/1 ", "mil e ", "5 aulas "])
+async def test_of_a_sheet_full_of_numbers_nothing_is_read(unit: str) -> None:
+    """Nobody could say which number is the invoice's; a hundred and fifty of them are still read."""
+    order = "nota de 1.500 pra 12.345.678/0001-95, consultoria"
+    dita = await understand(f"{order}\n{unit * 250}", Context(HOJE), TwoReaders())
+    assert not dita.dados.candidates
+    assert not dita.dados.doubts
+    assert (dita.pedido, dita.instrucao, dita.partes, dita.outra) == (None, None, (), None)
+    few = await understand(f"{order}\n{'item 1 ' * 150}", Context(HOJE), TwoReaders())
+    assert Campo.DOCUMENTO in {c.campo for c in few.dados.candidates}
