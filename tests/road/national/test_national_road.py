@@ -19,7 +19,8 @@ from bot.master_key import vault_of
 from bot.operator.audit_report import DIFFERS, lines, status_of
 from bot.orders.accept import Confirmed
 from gateway.nacional import payload as stored
-from gateway.nacional.signature import pack
+from gateway.nacional.layouts import parse
+from gateway.nacional.signature import pack, unpack
 from gateway.registry import REGISTRY
 from operations import services
 from operations.certificate.custody import destroy_certificate, keep_certificate
@@ -35,7 +36,7 @@ from state_machine.protocol.emission import Absent
 from state_machine.protocol.origin import conversation
 from state_machine.services.own import Servico
 from tests.narrowing import bound_to
-from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, until
+from tests.road.road_people import PADARIA, QUICK, Person, new_phone, open_road, unlike, until
 from tests.road.road_stage import waits_passing
 
 if TYPE_CHECKING:
@@ -695,3 +696,38 @@ async def test_the_code_is_chosen_among_the_companys_by_the_description(road: Ro
     finally:
         for codigo in ("010701", "170101"):
             await services.remove(road.database, CNPJ, codigo)
+
+
+async def test_the_customers_address_is_asked_for_in_one_question(
+    road: Road, sefin: SefinSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E0237 leads to one question; CEP and number answer it, and the address stands in the summary and in the note."""
+    monkeypatch.setitem(CITIES, FORM.municipio, City(retains=True))
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    await person.say(unlike().replace(PADARIA, "Maria Souza Lima, CPF 529.982.247-25"))  # the register knows no person
+    await person.touch("Confirmar")
+    await person.expect("a nota pede o endereço do cliente")
+    assert "o CEP e o número" in (await person.press("Corrigir nota")).text
+    assert "Não achei o número" in (await person.say("01310-100")).text
+    summary = await person.say("CEP 01310-100, número 1000")
+    assert "Endereço do cliente: Avenida Paulista, 1000, Bela Vista, São Paulo/SP, 01310-100\n" in summary.text
+    assert len(road.world.cnpj.ledger.of("cep")) == 2
+    await person.touch("Confirmar")
+    session = (await road.session(person))["sessao_id"]
+    note = await _one_note(road, sefin, session)
+    address = next(parse(unpack(note.packed)).iter("{*}toma")).find("{*}end")
+    assert [(part.tag.rpartition("}")[2], part.text) for part in address.iter() if not len(part)] == [
+        ("cMun", "3550308"),
+        ("CEP", "01310100"),
+        ("xLgr", "Avenida Paulista"),
+        ("nro", "1000"),
+        ("xBairro", "Bela Vista"),
+    ]
+    assert (
+        await road.database.pool.fetchval(
+            "SELECT t.bairro FROM nfse_emissao e JOIN cliente_tomador t ON t.id = e.tomador_id WHERE e.sessao_id = $1",
+            session,
+        )
+        == "Bela Vista"
+    )
