@@ -21,7 +21,7 @@ DUVIDAS: Final[Mapping[Motivo, tuple[str, str]]] = {  # in the place of what is 
     ),
     Motivo.INCOMPLETO: (
         "Sobre o endereço do cliente:{li}{detalhe} Me manda o que falta?",
-        "Ainda falta uma parte do endereço do cliente.{detalhe} Me manda só ela, ou o endereço inteiro.",
+        "Ainda falta uma parte do endereço do cliente.{li}{detalhe} Me manda só ela, ou o endereço inteiro.",
     ),
 }
 SEM_RESPOSTA: Final = "o serviço de CEP não respondeu, e sem ele o endereço não entra na nota; tenta daqui a pouco"
