@@ -27,6 +27,8 @@ from operations.certificate.custody import destroy_certificate, keep_certificate
 from operations.company import CompanyError, add_company
 from operations.protocol import reprocess
 from persistence.people.companies import get_company
+from persistence.people.erase import erase
+from persistence.people.person import find
 from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.rules import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
@@ -56,6 +58,10 @@ NORMAL: dict[str, Any] = {
 }
 CNPJ = COMPANY.cnpj
 CITIES: dict[str, City] = {}
+_ADDRESS = """
+SELECT (t.bairro, s.rascunho #>> '{endereco,status}') FROM nfse_emissao e JOIN cliente_tomador t ON t.id = e.tomador_id
+JOIN session_snapshot s ON s.id = e.session_id WHERE e.sessao_id = $1
+"""
 _STATUS = "SELECT status FROM nfse_emissao WHERE sessao_id = $1 ORDER BY id DESC LIMIT 1"
 
 
@@ -701,7 +707,7 @@ async def test_the_code_is_chosen_among_the_companys_by_the_description(road: Ro
 async def test_the_customers_address_is_asked_for_in_one_question(
     road: Road, sefin: SefinSimulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """E0237 leads to one question; CEP and number answer it, and the address stands in the summary and in the note."""
+    """E0237 leads to one question; its answer is in summary and note, and an erasure leaves it in the note alone."""
     monkeypatch.setitem(CITIES, FORM.municipio, City(retains=True))
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
@@ -724,10 +730,8 @@ async def test_the_customers_address_is_asked_for_in_one_question(
         ("nro", "1000"),
         ("xBairro", "Bela Vista"),
     ]
-    assert (
-        await road.database.pool.fetchval(
-            "SELECT t.bairro FROM nfse_emissao e JOIN cliente_tomador t ON t.id = e.tomador_id WHERE e.sessao_id = $1",
-            session,
-        )
-        == "Bela Vista"
-    )
+    assert await road.database.pool.fetchval(_ADDRESS, session) == ("Bela Vista", "validated")
+    await road.settled()
+    async with road.database.transaction() as connection:  # who is forgotten leaves it in the note alone
+        await erase(connection, await find(connection, "52998224725"))
+    assert await road.database.pool.fetchval(_ADDRESS, session) == (None, "null")
