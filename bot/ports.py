@@ -9,13 +9,14 @@ from gateway.port import FiscalGateway
 
 if TYPE_CHECKING:
     from gateway.mail.message import Mail
-    from gateway.register.cnpj import Consulta
+    from gateway.register.cep import CepEntry
+    from gateway.register.cnpj import Consulta, NotFound, Unavailable
     from gateway.whatsapp.errors import Failure, SendResult
     from gateway.whatsapp.media import Uploaded
     from gateway.whatsapp.messages import Mensagem
     from state_machine.mailing.delivery import MailOutcome
 
-__all__ = ["Extractor", "FiscalGateway", "Mailer", "Messenger", "Register"]
+__all__ = ["CepLookup", "Extractor", "FiscalGateway", "Mailer", "Messenger", "Register"]
 
 
 class Mailer(Protocol):
@@ -55,4 +56,12 @@ class Register(Protocol):
 
     async def lookup(self, cnpj: str) -> Consulta:
         """Say whose CNPJ this is; never raises."""
+        ...
+
+
+class CepLookup(Protocol):
+    """The public register of CEPs; see ``gateway.register.cep.CepRegister``."""
+
+    async def lookup(self, cep: str) -> CepEntry | NotFound | Unavailable:
+        """Say where this CEP is; never raises."""
         ...

@@ -82,6 +82,7 @@ class Settings(BaseSettings):
 
     cnpj_api_url: str = "https://brasilapi.com.br"
     cnpj_api_timeout_seconds: float = Field(default=3.0, gt=0)  # somebody waits for the summary, which can do without
+    cep_url: str = "https://viacep.com.br"
 
     openai_api_key: SecretStr = SecretStr("")  # none: rules only
     openai_base_url: str = "https://api.openai.com/v1"
@@ -288,6 +289,7 @@ class Settings(BaseSettings):
         "whatsapp_api_url",
         "plugnotas_url",
         "cnpj_api_url",
+        "cep_url",
         "openai_base_url",
         "nacional_sefin_url",
         "nacional_adn_url",

@@ -12,7 +12,7 @@ from extractor.requests.requests import Pedido, read_request
 from extractor.requests.several import another, split
 from extractor.requests.unserved import Instrucao, instruction, without
 from extractor.text.folding import read
-from extractor.text.numerals import is_crowded
+from extractor.text.numerals import has_many_numbers
 
 if TYPE_CHECKING:
     import re
@@ -50,7 +50,7 @@ async def understand(texto: str, contexto: Context, extractor: Extractor, *, dra
     ``drafting``: an invoice is begun; what orders one more beside it has no data for it. Of a text with more numbers
     than any order has, a statement or a sheet, nothing is read.
     """
-    if is_crowded(texto):
+    if has_many_numbers(texto):
         return Utterance("", Extraction(Ato.DADOS))
     if drafting and another(texto):
         return Utterance(texto, Extraction(Ato.SOCIAL, agreed=Ato.VARIAS))

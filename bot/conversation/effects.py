@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from calendar import monthrange
+from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING, assert_never
 
 from bot.orders.accept import Confirmed, OtherChannelError
 from extractor.fields.clients import nickname, until_number
+from gateway.port import Endereco
 from persistence.conversations.snapshots import StaleSessionError
 from persistence.fiscal import attempts
 from persistence.people import clients
@@ -24,6 +26,7 @@ from state_machine.machine.effects import (
 )
 from state_machine.protocol.origin import conversation
 from state_machine.services.own import Servico
+from state_machine.values.address import read_address
 from state_machine.values.local_time import local_day
 
 if TYPE_CHECKING:
@@ -150,8 +153,18 @@ def confirmed_of(
         servico=_servico(rascunho, empresa),
         competencia=_competencia(rascunho, empresa.municipio_ibge, sessao.mostrado_em or agora),
         canal=sessao.canal,
+        endereco=_endereco(rascunho),
         substitui=rascunho.substitui.emissao_id if rascunho.substitui else None,
     )
+
+
+def _endereco(rascunho: Rascunho) -> Endereco | None:
+    """Return the customer's address as the person said it, ``None`` where they said none."""
+    texto = rascunho.validado(Campo.ENDERECO)
+    if texto is None:
+        return None
+    dito = asdict(read_address(texto))
+    return Endereco(**dito | {"complemento": dito["complemento"] or None})
 
 
 def _servico(rascunho: Rascunho, empresa: Empresa) -> Servico:

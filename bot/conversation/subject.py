@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bot.loops.jobs import Deadline
     from bot.loops.worker import Handler
     from bot.orders.accept import Door
-    from bot.ports import Extractor
+    from bot.ports import CepLookup, Extractor
     from persistence.conversations.conversations import Conversa
     from persistence.conversations.sessions import LiveSessions
     from persistence.crypto import Vault
@@ -106,6 +106,7 @@ class Resources:
     sessions: SessionEvents
     extractor: Extractor
     customers: Customers
+    cep_register: CepLookup
     door: Door
     budgets: Budgets
     repeat: timedelta

@@ -48,8 +48,9 @@ class Confirmed:
     """An invoice as somebody confirmed it.
 
     ``documento``, ``nome`` and ``email`` are the customer's, ``valor`` is in R$; ``competencia`` is the day that it
-    belongs to. ``canal`` is that of the confirmed text, ``None`` where it named none. ``substitui`` is the emission
-    whose note this one takes the place of.
+    belongs to. ``endereco`` is the customer's as the person said it, which counts before the register's. ``canal`` is
+    that of the confirmed text, ``None`` where it named none. ``substitui`` is the emission whose note this one takes
+    the place of.
     """
 
     origin: Origin
@@ -63,6 +64,7 @@ class Confirmed:
     servico: Servico
     competencia: date
     canal: str | None = None
+    endereco: Endereco | None = None
     substitui: int | None = None
 
 
@@ -188,11 +190,14 @@ async def _replaced(connection: Connection, confirmed: Confirmed) -> Substituica
 def intent_of(
     confirmed: Confirmed, endereco: Endereco | None, rps: Rps | None, substitui: Substituicao | None = None
 ) -> InvoiceIntent:
-    """Return what the gateway is to issue: what was confirmed, and the company's fiscal defaults."""
+    """Return what the gateway is to issue: what was confirmed, and the company's fiscal defaults.
+
+    ``endereco``: the customer's in the register, which counts where nobody said one.
+    """
     return InvoiceIntent(
         id_integracao=integration_id(confirmed.origin.id, confirmed.origin.revisao, confirmed.tentativa),
         prestador=issuer_of(confirmed.empresa, confirmed.servico.codigo, confirmed.servico.nbs),
-        tomador=Tomador(confirmed.documento, confirmed.nome, confirmed.email, endereco),
+        tomador=Tomador(confirmed.documento, confirmed.nome, confirmed.email, confirmed.endereco or endereco),
         valor=confirmed.valor,
         descricao=confirmed.descricao,
         competencia=confirmed.competencia,

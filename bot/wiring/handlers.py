@@ -44,6 +44,7 @@ async def open_worker(stores: Stores, outside: Outside, pumps: Pumps, door: Door
             sessions=sessions,
             extractor=outside.extractor,
             customers=Customers(database, outside.register),
+            cep_register=outside.cep_register,
             door=door,
             budgets=stores.budgets,
             repeat=timedelta(seconds=settings.repeat_window_seconds),

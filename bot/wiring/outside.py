@@ -1,4 +1,4 @@
-"""The clients of what is outside: channels to authorities, WhatsApp, CNPJ register, model."""
+"""The clients of what is outside: channels to authorities, WhatsApp, CNPJ and CEP registers, model."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bot.loops.worker import process_name
 from bot.master_key import vault_of
 from bot.orders.breakers import Breakers
 from bot.policy import lines_of
+from gateway.register.cep import CepRegister
 from gateway.register.cnpj import CNPJRegister
 from gateway.registry import Channels
 from gateway.whatsapp.client import WhatsApp
@@ -21,7 +22,7 @@ from state_machine.protocol.channel import Ambiente, Canal
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from bot.ports import Extractor, Register
+    from bot.ports import CepLookup, Extractor, Register
     from bot.wiring.stores import Stores
     from gateway.registry import ChannelRow
 
@@ -33,6 +34,7 @@ class Outside:
     channels: Channels
     whatsapp: WhatsApp
     register: Register
+    cep_register: CepLookup
     extractor: Extractor
     breakers: Breakers
 
@@ -63,8 +65,9 @@ async def open_outside(stores: Stores, registry: Mapping[str, ChannelRow]) -> As
         register = await stack.enter_async_context(
             CNPJRegister(settings.cnpj_api_url, timeout=settings.cnpj_api_timeout_seconds, guard=refuse_in_transaction)
         )
+        cep_register = await stack.enter_async_context(CepRegister(settings.cep_url, guard=refuse_in_transaction))
         extractor = await stack.enter_async_context(
             open_extractor(settings, refuse_in_transaction, breakers.watch, stores.budgets.model)
         )
         metered = MeteredExtractor(extractor, stores.database, settings.openai_model)
-        yield Outside(channels, whatsapp, register, metered, breakers)
+        yield Outside(channels, whatsapp, register, cep_register, metered, breakers)

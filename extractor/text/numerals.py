@@ -277,7 +277,7 @@ def _remainder(tokens: _Tokens, at: int, ceiling: Decimal, *, exact: bool) -> tu
     return part[0], part[1]
 
 
-def is_crowded(text: str) -> bool:
+def has_many_numbers(text: str) -> bool:
     """Say whether a text has more numbers, in digits or words, than can be read as one invoice's."""
     if len(text) < CROWD:
         return False

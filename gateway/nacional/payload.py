@@ -36,7 +36,7 @@ _BLAMED: Final = {
     "valor": Explicacao("o valor do serviço não cabe na nota", Campo.VALOR),
     "competencia": Explicacao("o mês da prestação ainda não começou, ou não é deste século", Campo.COMPETENCIA),
 }
-_ENDERECO: Final = Explicacao(f"o endereço do cliente não cabe na nota; {_SUPORTE}", None, suporte=True)
+_ENDERECO: Final = Explicacao("o endereço do cliente não cabe na nota", Campo.ENDERECO)
 ENDED: Final = "leiaute"  # the "field" of a refusal for which there is no layout any more
 _LEIAUTE: Final = Explicacao(
     "o emissor nacional mudou o leiaute das notas (NT 009), e a Prosa ainda não emite no novo; o suporte já pode ver "

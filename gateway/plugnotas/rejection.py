@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from gateway.refusals import national_codes
-from gateway.refusals.plain import ALIQUOTA, CERTIFICADO, EMPRESA, ENDERECO, RECUSADOS, SERVICO, TECNICO
+from gateway.refusals.plain import ALIQUOTA, CERTIFICADO, EMPRESA, RECUSADOS, SERVICO, TECNICO
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.emission import Rejected
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Paths of the gateway's validation answer, array indices removed; the first that is a prefix decides.
 CAMPOS: Final[tuple[tuple[str, Explicacao], ...]] = (
-    ("tomador.endereco", ENDERECO),
+    ("tomador.endereco", RECUSADOS[Campo.ENDERECO]),
     ("tomador.razaoSocial", RECUSADOS[Campo.NOME]),
     ("tomador.email", RECUSADOS[Campo.EMAIL]),
     ("tomador", RECUSADOS[Campo.DOCUMENTO]),

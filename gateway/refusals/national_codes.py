@@ -16,7 +16,6 @@ from gateway.refusals.plain import (
     DESCONHECIDO,
     DOCUMENTO_AUSENTE,
     EMPRESA,
-    ENDERECO,
     RECUSADOS,
     of_staff,
 )
@@ -29,6 +28,7 @@ _OF_THE_PERSON: Final[Mapping[str, tuple[Campo, str]]] = {
     "E0015": (Campo.COMPETENCIA, "o mês da prestação é posterior ao dia em que a nota foi emitida"),
     "E0016": (Campo.COMPETENCIA, "no mês da prestação, sua cidade ainda não estava no emissor nacional"),
     "E0190": (Campo.DOCUMENTO, "o CNPJ do cliente não existe no cadastro da Receita"),
+    "E0237": (Campo.ENDERECO, "com imposto retido, a nota pede o endereço do cliente"),
     "E0202": (Campo.DOCUMENTO, "o cliente é a própria empresa que emite a nota"),
 }
 _OF_STAFF: Final[Mapping[str, str]] = {
@@ -61,8 +61,6 @@ _OF_STAFF: Final[Mapping[str, str]] = {
     "E0314": "o código municipal do serviço no cadastro da sua empresa não é válido",
     "E0315": "a cidade não usa código municipal para o serviço que está no cadastro da sua empresa",
     "E0322": "falta no cadastro da sua empresa o código NBS do serviço",
-    # the customer's address
-    "E0237": "com imposto retido, a nota pede o endereço do cliente",
     # rates and taxes
     "E0600": "nota de MEI não leva alíquota, e o cadastro da sua empresa tem uma",
     "E0617": "quem não é do Simples não informa alíquota nesta cidade, e o cadastro da sua empresa tem uma",
@@ -92,7 +90,7 @@ _BY_SUBJECT: Final[tuple[tuple[Explicacao, str], ...]] = (
     (RECUSADOS[Campo.COMPETENCIA], "E0018 E0020 E0023 E0025"),
     (RECUSADOS[Campo.VALOR], "E0427 E0428"),
     (RECUSADOS[Campo.NOME], "E0233"),
-    (ENDERECO, "E0234 E0235 E0238 E0240"),
+    (RECUSADOS[Campo.ENDERECO], "E0234 E0235 E0238 E0240"),
     (ALIQUOTA, "E0604 E0621 E0628"),
     (EMPRESA, "E0082 E0084 E0098 E0099 E0124 E0160 E0176 E0178"),
     (CERTIFICADO, "E1200 E1201 E1202 E1204 E1205 E1207 E1208"),

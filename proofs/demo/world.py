@@ -114,6 +114,7 @@ def demo_settings(base: Settings, world: World, port: int) -> Settings:
             "plugnotas_api_key": SecretStr(gateway.api_key),
             "gateway_webhook_secret": SecretStr(gateway.webhook_secret),
             "cnpj_api_url": urls.cnpj_api,
+            "cep_url": urls.cep,
         }
     )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aiohttp import web
 from stdnum.br import cnpj as documents
 
+from proofs.sandbox import cep_register
 from proofs.sandbox.plugnotas.model import bare
 from proofs.sandbox.server import Simulator, answer
 
@@ -79,7 +80,7 @@ def any_company(cnpj: str) -> dict[str, Any]:
 
 
 class CnpjRegister(Simulator):
-    """``GET /api/cnpj/v1/{cnpj}``; the ledger has one ``lookup`` per call.
+    """``GET /api/cnpj/v1/{cnpj}``; the ledger has one ``lookup`` per call. The register of CEPs is beside it.
 
     With ``knows_all`` every number with right check digits is an active company.
     """
@@ -91,12 +92,15 @@ class CnpjRegister(Simulator):
         self._knows_all = knows_all
 
     def routes(self) -> Iterable[web.AbstractRouteDef]:
-        """Return the one route."""
-        return [web.get("/api/cnpj/v1/{cnpj}", self._find)]
+        """Return the route of each register."""
+        return [web.get("/api/cnpj/v1/{cnpj}", self._find), web.get(cep_register.PATH, self._find_cep)]
 
     def error_body(self, status: int) -> dict[str, Any]:
         """Return BrasilAPI's error shape."""
         return {"message": f"Erro {status}", "type": "internal_error", "name": "InternalError"}
+
+    async def _find_cep(self, request: web.Request) -> web.Response:
+        return cep_register.find(request, self.ledger)
 
     async def _find(self, request: web.Request) -> web.Response:
         asked = request.match_info["cnpj"]

@@ -47,6 +47,7 @@ class Urls:
     whatsapp_api: str
     plugnotas: str
     cnpj_api: str
+    cep: str
     openai_base: str
     nacional_sefin: str | None = None
     nacional_adn: str | None = None
@@ -167,6 +168,7 @@ class World:
             whatsapp_api=f"{self.meta.url}/v26.0",
             plugnotas=self.plugnotas.url,
             cnpj_api=f"{self.cnpj.url}/api/cnpj/v1",
+            cep=self.cnpj.url,
             openai_base=f"{self.model.url}/v1",
             nacional_sefin=f"{self.sefin.url}{BASE}" if self._nacional else None,
             nacional_adn=self.adn.url if self._nacional else None,

@@ -216,8 +216,9 @@ def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:
         return Mensagem(
             f"{inicio} Quem resolve é a nossa equipe, e a nota já está com ela. Não precisa repetir: eu te aviso aqui."
         )
+    de_novo = " de novo" if sessao.rascunho.campo(campo).escrito else ""  # else nobody said it
     return Mensagem(
-        f"{inicio} Toca em *Corrigir nota* e me manda {FIELDS[campo].name} de novo.",
+        f"{inicio} Toca em *Corrigir nota* e me manda {FIELDS[campo].name}{de_novo}.",
         (Botao(f"refazer:{sessao.sessao_id}", "Corrigir nota"),),
     )
 

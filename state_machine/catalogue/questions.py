@@ -122,7 +122,8 @@ def _guardados(antes: Rascunho | None, rascunho: Rascunho) -> str:
 
 
 def _duvida(campo: Campo, lido: Lido, degrau: int) -> str:
-    wordings = _DUVIDA[lido.motivo or Motivo.AMBIGUO]
+    motivo = lido.motivo or Motivo.AMBIGUO
+    wordings = FIELDS[campo].doubts.get(motivo) or _DUVIDA[motivo]
     detalhe = apara(lido.detalhe or "", DETALHE_MAX).rstrip(".")
     detalhe = f" {detalhe[0].upper()}{detalhe[1:]}." if detalhe else ""
     escrito = apara(lido.escrito or "", TRECHO_MAX)

@@ -100,6 +100,7 @@ class Rascunho:
     competencia: Lido = VAZIO
     data: Lido = VAZIO
     codigo: Lido = VAZIO
+    endereco: Lido = VAZIO
     cadastro: Cadastro | None = None
     substitui: Substituida | None = None
 
@@ -114,10 +115,10 @@ class Rascunho:
         return tuple([row.of(self) for row in FIELDS.values()])
 
     def com(self, campo: Campo, lido: Lido) -> Rascunho:
-        """Return a copy in which ``campo`` reads ``lido``; another document forgets the old one's name and entry."""
+        """Return a copy in which ``campo`` reads ``lido``; another document forgets what was said of the old one."""
         campos: dict[str, Any] = {campo.value: lido}
         if campo is Campo.DOCUMENTO and self.documento.valor not in {None, lido.valor}:
-            campos |= {"cadastro": None, "nome": VAZIO}
+            campos |= {"cadastro": None, "nome": VAZIO, "endereco": VAZIO}
         mudado = replace(self, **campos)
         if (
             mudado.data.valor

@@ -9,15 +9,19 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from state_machine.catalogue.texts import address as address_texts
 from state_machine.invoice.fields import Campo
 from state_machine.services.codes import digits
+from state_machine.values.address import LONGEST, read_address
 from state_machine.values.documents import parse_documento
 from state_machine.values.errors import ProsaError
 from state_machine.values.money import centavos
 from state_machine.values.text.latin import plain, unfit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from state_machine.invoice.fields import Motivo
 
 DESCRICAO_MAX = 2000  # characters; xDescServ of the national layout
 NOME_MAX = 300  # characters; xNome of the national layout
@@ -40,6 +44,7 @@ class FieldKind(StrEnum):
     MES = "mes"
     DIA = "dia"
     CODIGO = "codigo"  # of the national list of services
+    ENDERECO = "endereco"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +69,7 @@ class Field:
     staff_name: str  # on the staff's pages, with its article
     question: str
     example: str
+    doubts: Mapping[Motivo, tuple[str, str]] = field(default_factory=dict)  # asked so, not as of any field
     summary: str | None = None  # begins its line; ``None``: the summary composes it with others
     refused: str | None = None  # the reason when an authority does not accept it; ``None``: none speaks of it
     prompt: str  # what a model is told to look for
@@ -135,6 +141,13 @@ def _mes(texto: str) -> str:
 
 def _codigo(texto: str) -> str:
     return digits(texto)
+
+
+def _endereco(texto: str) -> str:
+    endereco = read_address(_inteiro(texto, LONGEST))
+    if endereco.faltam or not endereco.codigo_cidade:
+        raise ValueError("no whole address")
+    return str(endereco)
 
 
 def _dia(texto: str) -> str:
@@ -280,6 +293,25 @@ _ROWS: Final = (
         prompt="código nacional do serviço.",
         words=r"codigo d[oe] servico|codigo nacional",
         stems="cod",
+    ),
+    Field(
+        campo=Campo.ENDERECO,
+        kind=FieldKind.ENDERECO,
+        check=_endereco,
+        read=False,  # few notes need one: it is asked for where an authority refused a note without
+        article="o",
+        label="endereço do cliente",
+        name="o endereço do cliente",
+        staff_name="o endereço do cliente",
+        question=address_texts.PERGUNTA,
+        example=address_texts.EXEMPLO,
+        doubts=address_texts.DUVIDAS,
+        summary="Endereço do cliente",
+        refused="o endereço do cliente falta ou não foi aceito",
+        prompt="endereço do cliente.",
+        words=r"endereco d[oe] (?:cliente|tomador)",
+        stems="end",
+        on_invoice=False,  # the note itself keeps it, as with the customer's entry; the draft need not
     ),
 )
 FIELDS: Final[dict[Campo, Field]] = {row.campo: row for row in _ROWS}

@@ -17,6 +17,7 @@ class Campo(StrEnum):
     COMPETENCIA = "competencia"  # "AAAA-MM"
     DATA = "data"  # "AAAA-MM-DD"
     CODIGO = "codigo"  # the national service code, six digits, of the company's own
+    ENDERECO = "endereco"  # the customer's, as ``EnderecoDito`` writes it
 
 
 class Origem(StrEnum):

@@ -12,6 +12,7 @@ from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.proposal.origin import proposed_by
 from state_machine.services.own import named
+from state_machine.values.address import as_people_write
 from state_machine.values.documents import formata_documento
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import formata_brl, por_extenso
@@ -31,6 +32,7 @@ _SITUACAO_MAX = 30
 _EMITENTE_MAX = 80
 _SERVICO_MAX = 420  # more is not read on a phone
 _CODIGO_MAX = 90  # a code and the beginning of its text, by which it is recognised
+_ENDERECO_MAX = 120  # of a customer's address; the longest that people have are shorter
 _MUDADO_MAX = 60  # of an old or new value in the title
 
 BOTAO_MAX = 20  # UTF-16 units of a button's title (Cloud API reference, "interactive.action.buttons")
@@ -173,6 +175,8 @@ def legivel(campo: Campo, valor: str | None) -> str | None:
             return "/".join(reversed(valor.split("-")))
         case FieldKind.CODIGO:
             return apara(named(valor), _CODIGO_MAX)
+        case FieldKind.ENDERECO:
+            return apara(as_people_write(valor), _ENDERECO_MAX)
         case FieldKind.PROSA | FieldKind.TEXTO | FieldKind.EMAIL:
             return apara(valor, 2 * _MUDADO_MAX)
         case kind:

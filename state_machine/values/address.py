@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 LONGEST: Final = 600  # characters: the parts of the national layout, with their labels; more is no address
@@ -20,7 +20,7 @@ _LABEL: Final = re.compile(
 )
 _NUMBER: Final = r"(?:s/?n[º°o]?|(?:n[º°o.]{1,2}\s?|n[uú]mero\s|km\s)?[0-9]{1,6}(?:[.,][0-9]{1,3})?(?:[-/ ]?[a-z])?)"
 _ALONE: Final = re.compile(_NUMBER, re.IGNORECASE)
-_ENDING: Final = re.compile(rf"(?P<rua>.*\w)\s+(?P<numero>{_NUMBER})", re.IGNORECASE)
+_ENDING: Final = re.compile(rf"\A(?P<rua>.*\w)\s+(?P<numero>{_NUMBER})", re.IGNORECASE)
 _OF_NUMBER: Final = re.compile(r"n[º°o.]{1,2}\s?|n[uú]mero\s", re.IGNORECASE)
 _ROOM: Final = (  # how a part of a building or of a block is called
     r"(?:sala|sl|ap(?:to|t|artamento)?|bl(?:oco)?|andar|\d{1,3}[ºo°]? andar|conj(?:unto)?|cj|loja|lj|casa|fundos|"
@@ -34,6 +34,8 @@ _KIND: Final = re.compile(  # of a street, by itself no name of one
 )
 _KIND_LABELLED: Final = re.compile(rf"({_KIND.pattern})\s{{0,3}}:\s{{0,3}}", re.IGNORECASE)
 _DIGIT: Final = re.compile(r"\d")
+_CODE: Final = re.compile(r" \(IBGE ([0-9]{7})\)$")
+_NAME: Final = re.compile(r"(?:(?:o |no )?bairro (?:é )?)?([^\W\d_][^,;|\n?!:]{2,59})", re.IGNORECASE)
 _SHORTEST: Final = 3  # letters; a shorter part is a word between others, no name
 _LABELLED: Final = {
     "e": "logradouro",
@@ -52,7 +54,8 @@ _LABELLED: Final = {
 class EnderecoDito:
     """An address as somebody said it, each part in their own letters; "" is a part that they left out.
 
-    ``cep`` has eight digits, ``estado`` two capitals. Its text is read back as the same address.
+    ``cep`` has eight digits, ``estado`` two capitals. ``codigo_cidade`` is the city's IBGE code (seven digits), which
+    nobody says: the CEP tells it. Its text is read back as the same address.
     """
 
     logradouro: str = ""
@@ -62,17 +65,29 @@ class EnderecoDito:
     estado: str = ""
     cep: str = ""
     complemento: str = ""
+    codigo_cidade: str = ""
 
     @property
     def faltam(self) -> tuple[str, ...]:
         """Return the parts that a note needs and that were left out, in the order in which people say them."""
         return tuple(name for name in OBRIGATORIAS if not getattr(self, name))
 
+    @property
+    def is_certain(self) -> bool:
+        """True where its words can be about nothing but an address."""
+        return bool(self.cep or self.estado or _KIND.match(self.logradouro))
+
     def __str__(self) -> str:
         """Write it in one line, as people do."""
         cidade = "/".join(filter(None, (self.cidade, self.estado)))
         cep = f"{self.cep[:5]}-{self.cep[5:]}" if self.cep else ""
-        return ", ".join(filter(None, (self.logradouro, self.numero, self.complemento, self.bairro, cidade, cep)))
+        parts = (self.logradouro, self.numero, self.complemento, self.bairro, cidade, cep)
+        return ", ".join(filter(None, parts)) + (f" (IBGE {self.codigo_cidade})" if self.codigo_cidade else "")
+
+
+def as_people_write(texto: str) -> str:
+    """Return an address's text without the city's code, which means nothing to people."""
+    return _CODE.sub("", texto)
 
 
 OBRIGATORIAS: Final = ("logradouro", "numero", "bairro", "cidade", "estado", "cep")  # all or nothing: TCEndereco
@@ -84,7 +99,9 @@ def read_address(texto: str) -> EnderecoDito:
     The order is that of an envelope: street, number, what is inside, quarter, city and state; the CEP anywhere. Parts
     are divided by commas, lines or dashes, or called by their names.
     """
-    texto = texto[:LONGEST]
+    texto = texto.strip()[:LONGEST]
+    if code := _CODE.search(texto):
+        return replace(read_address(texto[: code.start()]), codigo_cidade=code[1])
     ceps = {"".join(found.groups()) for found in _CEP.finditer(texto)}
     dito = EnderecoDito(cep=ceps.pop() if len(ceps) == 1 else "")
     parts = [" ".join(part.split()).strip(" .:") for part in _BREAK.split(_CEP.sub(",", texto))]
@@ -98,6 +115,24 @@ def read_address(texto: str) -> EnderecoDito:
     dito, plain = _city(dito, plain)
     dito, plain = _street(dito, plain)
     return _between(dito, plain)
+
+
+def read_more(antes: EnderecoDito, texto: str) -> EnderecoDito:
+    """Return ``antes`` with what an answer adds or says otherwise; the very one where it says nothing of an address.
+
+    Another CEP begins another address. A name alone is the only part that is missing, where that is one.
+    """
+    dito = read_address(texto)
+    if dito == EnderecoDito():
+        name = _NAME.fullmatch(texto.strip(" .\n"))
+        if name is None or antes.faltam not in {("bairro",), ("logradouro",)}:
+            return antes
+        return replace(antes, **{antes.faltam[0]: name[1].strip()})
+    if antes.cep and dito.cep not in {"", antes.cep}:
+        return dito
+    said = {part: value for part, value in asdict(dito).items() if value}
+    inside = {"complemento": ""} if dito.logradouro else {}  # of the street said before
+    return replace(antes, **(inside | said))
 
 
 def _called(dito: EnderecoDito, label: str, said: str) -> EnderecoDito:

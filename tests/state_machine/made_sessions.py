@@ -40,6 +40,7 @@ AGORA = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SEGUNDO = timedelta(seconds=1)
 CNPJ, OUTRO_CNPJ, CPF = "12345678000195", "11222333000181", "52998224725"
 DOCUMENTOS = (CNPJ, OUTRO_CNPJ, CPF, "12ABC34501DE35")
+ENDERECO = "Rua das Flores, 100, sala 2, Centro, São Paulo/SP, 01310-100 (IBGE 3550308)"
 PADARIA = Cadastro(CNPJ, "PADARIA DO ZÉ LTDA", "ATIVA")
 
 
@@ -146,6 +147,7 @@ valores = {
     Campo.COMPETENCIA: meses,
     Campo.DATA: datas,
     Campo.CODIGO: st.sampled_from(["010701", "01.07.01", "170101", "999998", "17.01", "x"]),
+    Campo.ENDERECO: st.sampled_from([ENDERECO, "CEP 01310-100, número 100", "x", f"{'Rua ' * 99}{ENDERECO}"]),
 }
 candidates = st.sampled_from(Campo).flatmap(
     lambda campo: st.builds(
@@ -200,6 +202,7 @@ def completos(draw):
         Campo.EMAIL: st.sampled_from(["ana@exemplo.com.br", f"{'é' * 35}@x.com"]),
         Campo.DATA: st.dates().map(str),
         Campo.COMPETENCIA: st.dates().map(lambda d: d.isoformat()[:7]),
+        Campo.ENDERECO: st.sampled_from([ENDERECO, ENDERECO.replace("Flores", "Flores " * 20)]),
     }
     ditos += [lido(campo, draw(de)) for campo, de in extras.items() if draw(st.booleans())]
     rascunho = aplicar(Rascunho(), ditos, (), ())

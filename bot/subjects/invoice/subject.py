@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from bot.budgets import Voice
+from bot.conversation.addresses import as_address
 from bot.conversation.customers import as_cadastro
 from bot.conversation.fitness import as_fit
 from bot.conversation.inbound import Palavras
@@ -193,6 +194,7 @@ class Invoice:
         if isinstance(chegada.entrada, Palavras) and dita is not None:
             dito = said(chegada.entrada, dita, proprias)
             escolha = as_service(dito, ativa, chegada.entrada, empresa.servicos)
+            escolha = escolha or await as_address(dito, ativa, chegada.entrada, self._r.cep_register)
             escolha = escolha or await as_amount(self._r.database, ativa, chegada.entrada)
             if escolha is not None:
                 return Plano((escolha,), ativa)

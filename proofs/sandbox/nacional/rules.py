@@ -43,6 +43,7 @@ class City:
     active: bool = True  # the agreement is in force
     since: date = date(2023, 1, 1)
     rate: Decimal = Decimal(2)
+    retains: bool = False  # as of a service whose tax the customer retains, it wants the customer's address: E0237
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,7 @@ def _codes(dps: Dps, info: Any, signed_by: str | None, place: Place, *, taken: b
         E0128=info.find(path("prest/end")) is not None,
         E0190=dps.tomador in place.closed,
         E0202=dps.tomador == dps.prestador,
+        E0237=place.city(dps.municipio).retains and info.find(path("toma/end")) is None,
         E0310=not known,
         E0312=known and TRIGGER in dps.descricao,
     )

@@ -43,6 +43,7 @@ def settings_in(world: World, database_url: str, redis_url: str) -> dict[str, st
         "PROSA_PLUGNOTAS_API_KEY": gateway.api_key,
         "PROSA_GATEWAY_WEBHOOK_SECRET": gateway.webhook_secret,
         "PROSA_CNPJ_API_URL": urls.cnpj_api,
+        "PROSA_CEP_URL": urls.cep,
         "PROSA_DEBOUNCE_SECONDS": "0.05",
     }
 

@@ -4,10 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from state_machine.invoice.fields import Motivo
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from state_machine.values.address import EnderecoDito
 
-PERGUNTA: Final = "Qual é o endereço do cliente? Me manda em uma mensagem: rua, número, bairro, cidade/UF e CEP."
+PERGUNTA: Final = (
+    "Qual é o endereço do cliente? O CEP e o número bastam; se preferir, manda rua, número, bairro, cidade/UF e CEP."
+)
+DUVIDAS: Final[Mapping[Motivo, tuple[str, str]]] = {  # in the place of what is asked of any field
+    Motivo.RECUSADO: (
+        "A nota precisa do endereço do cliente. Me manda o CEP e o número, ou: rua, número, bairro, cidade/UF e CEP.",
+        "Ainda preciso do endereço do cliente. {exemplo}",
+    ),
+    Motivo.INCOMPLETO: (
+        "Sobre o endereço do cliente:{li}{detalhe} Me manda o que falta?",
+        "Ainda falta uma parte do endereço do cliente.{li}{detalhe} Me manda só ela, ou o endereço inteiro.",
+    ),
+}
+SEM_RESPOSTA: Final = "o serviço de CEP não respondeu, e sem ele o endereço não entra na nota; tenta daqui a pouco"
+CONFUSO: Final = "algumas partes se confundem; põe vírgulas entre elas"
 EXEMPLO: Final = "Por exemplo: _Rua das Flores, 100, sala 2, Centro, São Paulo/SP, 01310-100_."
 _PARTES: Final = {  # of an address, with their articles
     "logradouro": "a rua",
@@ -17,6 +35,17 @@ _PARTES: Final = {  # of an address, with their articles
     "estado": "o estado (a sigla)",
     "cep": "o CEP",
 }
+
+
+def sem_cep(cep: str) -> str:
+    """Say that nobody knows a CEP."""
+    return f"o CEP {cep[:5]}-{cep[5:]} não existe no serviço de CEP"
+
+
+def outra_cidade(endereco: EnderecoDito, cidade: str, estado: str) -> str:
+    """Say that the CEP is another city's than the one that was said."""
+    dita = "/".join(filter(None, (endereco.cidade, endereco.estado)))
+    return f"o CEP é de {cidade}/{estado}, e não de {dita}"
 
 
 def faltam(endereco: EnderecoDito) -> str:

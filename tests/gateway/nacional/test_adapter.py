@@ -27,7 +27,7 @@ from gateway.nacional.adapter import NATUREZA, Nacional
 from gateway.nacional.dps import short_reference
 from gateway.nacional.processes.signing_process import Signers, SigningError
 from gateway.nacional.signature import verify
-from gateway.port import InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
+from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from gateway.registry import REGISTRY, Surroundings
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
@@ -327,6 +327,10 @@ async def test_a_text_that_fits_into_no_note_is_refused_with_its_field(nacional:
     later = await nacional.prepare(nacional.payload(invoice(competencia=date(2090, 1, 1))), datetime.now(UTC))
     assert isinstance(later, Rejected)
     assert nacional.explain(later).campo == "competencia"
+    nowhere = Tomador("12ABC34501DE35", "X", None, Endereco("Rua A", "1", "Centro", "3550308", "São Paulo", "SP", "1"))
+    unplaced = await nacional.prepare(nacional.payload(invoice(tomador=nowhere)), datetime.now(UTC))
+    assert isinstance(unplaced, Rejected)
+    assert nacional.explain(unplaced).campo == "endereco"
     company = await nacional.prepare(
         nacional.payload(invoice(prestador=replace(invoice().prestador, tributos_sn=None))), datetime.now(UTC)
     )

@@ -16,7 +16,7 @@ from state_machine.protocol.emission import Nota, Rejected, Situacao
         ("tomador.cpfCnpj", Campo.DOCUMENTO),
         ("tomador.razaoSocial", Campo.NOME),
         ("tomador.email", Campo.EMAIL),
-        ("tomador.endereco.cep", None),
+        ("tomador.endereco.cep", Campo.ENDERECO),
         ("servico[0].discriminacao", Campo.DESCRICAO),
         ("servico.0.discriminacao", Campo.DESCRICAO),
         ("[0].servico[0].discriminacao", Campo.DESCRICAO),

@@ -45,7 +45,7 @@ def test_a_field_that_is_blamed_can_be_asked_again() -> None:
     """The person is asked only for what the table of fields can refuse."""
     blamed = {explicacao.campo for explicacao in CODIGOS.values() if explicacao.campo}
     assert blamed <= {campo for campo, row in FIELDS.items() if row.refused}
-    assert {Campo.DOCUMENTO, Campo.COMPETENCIA, Campo.VALOR, Campo.NOME} == blamed
+    assert {Campo.DOCUMENTO, Campo.COMPETENCIA, Campo.VALOR, Campo.NOME, Campo.ENDERECO} == blamed
 
 
 @pytest.mark.parametrize("codigo", sorted(CODIGOS))

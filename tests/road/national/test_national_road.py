@@ -19,13 +19,16 @@ from bot.master_key import vault_of
 from bot.operator.audit_report import DIFFERS, lines, status_of
 from bot.orders.accept import Confirmed
 from gateway.nacional import payload as stored
-from gateway.nacional.signature import pack
+from gateway.nacional.layouts import parse
+from gateway.nacional.signature import pack, unpack
 from gateway.registry import REGISTRY
 from operations import services
 from operations.certificate.custody import destroy_certificate, keep_certificate
 from operations.company import CompanyError, add_company
 from operations.protocol import reprocess
 from persistence.people.companies import get_company
+from persistence.people.erase import erase
+from persistence.people.person import find
 from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.rules import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
@@ -35,7 +38,7 @@ from state_machine.protocol.emission import Absent
 from state_machine.protocol.origin import conversation
 from state_machine.services.own import Servico
 from tests.narrowing import bound_to
-from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, until
+from tests.road.road_people import PADARIA, QUICK, Person, new_phone, open_road, unlike, until
 from tests.road.road_stage import waits_passing
 
 if TYPE_CHECKING:
@@ -55,6 +58,10 @@ NORMAL: dict[str, Any] = {
 }
 CNPJ = COMPANY.cnpj
 CITIES: dict[str, City] = {}
+_ADDRESS = """
+SELECT (t.bairro, s.rascunho #>> '{endereco,status}') FROM nfse_emissao e JOIN cliente_tomador t ON t.id = e.tomador_id
+JOIN session_snapshot s ON s.id = e.session_id WHERE e.sessao_id = $1
+"""
 _STATUS = "SELECT status FROM nfse_emissao WHERE sessao_id = $1 ORDER BY id DESC LIMIT 1"
 
 
@@ -695,3 +702,36 @@ async def test_the_code_is_chosen_among_the_companys_by_the_description(road: Ro
     finally:
         for codigo in ("010701", "170101"):
             await services.remove(road.database, CNPJ, codigo)
+
+
+async def test_the_customers_address_is_asked_for_in_one_question(
+    road: Road, sefin: SefinSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E0237 leads to one question; its answer is in summary and note, and an erasure leaves it in the note alone."""
+    monkeypatch.setitem(CITIES, FORM.municipio, City(retains=True))
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    await person.say(unlike().replace(PADARIA, "Maria Souza Lima, CPF 529.982.247-25"))  # the register knows no person
+    await person.touch("Confirmar")
+    await person.expect("a nota pede o endereço do cliente")
+    assert "o CEP e o número" in (await person.press("Corrigir nota")).text
+    assert "Não achei o número" in (await person.say("01310-100")).text
+    summary = await person.say("CEP 01310-100, número 1000")
+    assert "Endereço do cliente: Avenida Paulista, 1000, Bela Vista, São Paulo/SP, 01310-100\n" in summary.text
+    assert len(road.world.cnpj.ledger.of("cep")) == 2
+    await person.touch("Confirmar")
+    session = (await road.session(person))["sessao_id"]
+    note = await _one_note(road, sefin, session)
+    address = next(parse(unpack(note.packed)).iter("{*}toma")).find("{*}end")
+    assert [(part.tag.rpartition("}")[2], part.text) for part in address.iter() if not len(part)] == [
+        ("cMun", "3550308"),
+        ("CEP", "01310100"),
+        ("xLgr", "Avenida Paulista"),
+        ("nro", "1000"),
+        ("xBairro", "Bela Vista"),
+    ]
+    assert await road.database.pool.fetchval(_ADDRESS, session) == ("Bela Vista", "validated")
+    await road.settled()
+    async with road.database.transaction() as connection:  # who is forgotten leaves it in the note alone
+        await erase(connection, await find(connection, "52998224725"))
+    assert await road.database.pool.fetchval(_ADDRESS, session) == (None, "null")

@@ -95,6 +95,7 @@ ELSEWHERE: Final = {  # said in a situation that a test of its own makes
     "retoma a nota": "tests/road/talk/test_requests_road.py",
     "o serviço é o 2": "tests/extractor/requests/test_service_answer.py",
     "corrige a nota 12, o valor era 1.800": "tests/bot/subjects/invoice/test_corrected.py",
+    "CEP 01310-100, número 1000": "tests/bot/conversation/test_addresses.py",
     "para o lote": "tests/road/talk/test_batch_stop_road.py",
     "para o lote 3": "tests/extractor/requests/test_batch_stop_words.py",
 }

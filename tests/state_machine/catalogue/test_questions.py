@@ -15,7 +15,7 @@ from tests.state_machine.made_sessions import TUDO, fits, lido, nova, rascunhos,
 # Which fields a reason can hit: from the extractor's rules, from the checks of ``rascunho``, from the authority.
 ALCANCE = {
     Motivo.DIGITO_NAO_BATE: {Campo.DOCUMENTO},
-    Motivo.INCOMPLETO: {Campo.DOCUMENTO},
+    Motivo.INCOMPLETO: {Campo.DOCUMENTO, Campo.ENDERECO},
     Motivo.PROPRIO_DOCUMENTO: {Campo.DOCUMENTO},
     Motivo.TELEFONE_OU_CPF: {Campo.DOCUMENTO},
     Motivo.VARIOS: {Campo.DOCUMENTO, Campo.VALOR},
@@ -40,6 +40,7 @@ PALAVRA = {  # a word without which a question about the field would not say wha
     Campo.COMPETENCIA: ("competência",),
     Campo.DATA: ("data",),
     Campo.CODIGO: ("código",),
+    Campo.ENDERECO: ("endereço",),
 }
 
 
