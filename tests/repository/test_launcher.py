@@ -53,6 +53,19 @@ def started(started_once: Path, tmp_path: Path) -> Path:
     return shutil.copytree(started_once, tmp_path / "a clone", symlinks=True)
 
 
+@pytest.fixture
+def bare(started: Path) -> Path:
+    """A clone whose environment is made, with nothing installed."""
+    forget(started)
+    return started
+
+
+def forget(clone: Path) -> None:
+    """Take away the stamps of what was installed."""
+    for stamp in (clone / ".venv").glob("*.lock"):
+        stamp.unlink()
+
+
 def launch(script: Path, *arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the script as a person would, without the environment of this test run."""
     clean = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PROSA_PYTHON": sys.executable, **environment}
@@ -117,24 +130,24 @@ SERVERS = {"PROSA_DATABASE_URL": "postgresql://of-an-operator/prosa", "PROSA_RED
 
 
 @pytest.mark.parametrize("missing", [None, *SERVERS])
-def test_servers_of_ours_are_installed_where_an_address_is_missing(clone: Path, missing: str | None) -> None:
+def test_servers_of_ours_are_installed_where_an_address_is_missing(bare: Path, missing: str | None) -> None:
     """With both addresses the base lock is enough; without one of them the embedded servers come too."""
     given = {name: value for name, value in SERVERS.items() if name != missing}
     lock = "base" if missing is None else "demo"
-    assert f"instalando requirements/{lock}.lock" in launch(clone / "prosa", "serve", cwd=clone, **given).stderr
+    assert f"instalando requirements/{lock}.lock" in launch(bare / "prosa", "serve", cwd=bare, **given).stderr
     if missing is None:
-        assert launch(clone / "prosa", "staff", cwd=clone, **given).stderr == ""
-        assert "instalando requirements/demo.lock" in launch(clone / "prosa", "demo", cwd=clone, **given).stderr
+        assert launch(bare / "prosa", "staff", cwd=bare, **given).stderr == ""
+        assert "instalando requirements/demo.lock" in launch(bare / "prosa", "demo", cwd=bare, **given).stderr
 
 
-def test_addresses_are_found_where_the_settings_find_them(clone: Path) -> None:
+def test_addresses_are_found_where_the_settings_find_them(bare: Path) -> None:
     """The file that the settings are read from counts as much as the environment; a line without a value does not."""
     lines = [f"{name}={value}" for name, value in SERVERS.items()]
-    (clone / ".env").write_text("\n".join(["# of the operator", f"export {lines[0]}", "PROSA_REDIS_URL=", ""]))
-    assert "instalando requirements/demo.lock" in launch(clone / "prosa", "serve", cwd=clone).stderr
-    shutil.rmtree(clone / ".venv")
-    (clone / ".env").write_text("\n".join(lines))
-    assert "instalando requirements/base.lock" in launch(clone / "prosa", "serve", cwd=clone).stderr
+    (bare / ".env").write_text("\n".join(["# of the operator", f"export {lines[0]}", "PROSA_REDIS_URL=", ""]))
+    assert "instalando requirements/demo.lock" in launch(bare / "prosa", "serve", cwd=bare).stderr
+    forget(bare)
+    (bare / ".env").write_text("\n".join(lines))
+    assert "instalando requirements/base.lock" in launch(bare / "prosa", "serve", cwd=bare).stderr
 
 
 def test_figures_get_their_peers(started: Path) -> None:

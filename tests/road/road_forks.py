@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import subprocess
 import threading
@@ -19,6 +20,9 @@ from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import IO
+
+    from proofs.storm.machines.zygote import Forked
 
 PRODUCT = "bot.cli"
 
@@ -59,6 +63,60 @@ async def forked(module: str, command: tuple[str, ...], env: Mapping[str, str], 
     os.close(child.pidfd)
     end = asyncio.create_task(_status(await _stream(ended)))
     return Offspring(child.pid, await _stream(heard), end)
+
+
+class Child:
+    """A forked process, with what ``subprocess.Popen`` has of pid, signals and end; its standard input stays open."""
+
+    def __init__(self, forked: Forked, told: int, keyboard: int) -> None:
+        self.pid = forked.pid
+        self._pidfd = forked.pidfd
+        self._told = told
+        self._keyboard = keyboard
+        self._status: int | None = None
+
+    def poll(self) -> int | None:
+        """The exit status, negative for a signal; ``None`` while it runs."""
+        with suppress(subprocess.TimeoutExpired):
+            return self.wait(0)
+        return None
+
+    def wait(self, seconds: float | None = None) -> int:
+        """Wait for its end; returns the exit status. Raises ``subprocess.TimeoutExpired``."""
+        if self._status is None:
+            if not select.select([self._told], [], [], seconds)[0]:
+                raise subprocess.TimeoutExpired(str(self.pid), seconds or 0)
+            self._status = int(os.read(self._told, 16))
+            for fd in (self._told, self._pidfd, self._keyboard):
+                os.close(fd)
+        return self._status
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Signal it alone, as long as it is there."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):  # it ended a moment ago
+                signal.pidfd_send_signal(self._pidfd, number)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self) -> None:
+        """Wait for its end: what it says goes elsewhere."""
+        self.wait()
+
+
+def child(module: str, command: Sequence[str], env: Mapping[str, str], cwd: Path, output: IO[bytes]) -> Child:
+    """Start ``python -m module command``, which writes into ``output`` and has nothing to read."""
+    (ended, told), (typed, keyboard) = os.pipe(), os.pipe()
+    try:
+        forked = _zygote().spawn(
+            command, env, output.fileno(), told=told, stdio=(typed, output.fileno()), module=module, cwd=cwd
+        )
+    finally:
+        os.close(told)
+        os.close(typed)
+    return Child(forked, ended, keyboard)
 
 
 def run(

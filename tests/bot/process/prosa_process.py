@@ -15,13 +15,14 @@ import psutil
 
 from tests import children
 from tests.patience import PATIENCE
+from tests.road import road_forks
 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[3]
-UNDER_A_SHELL = "signal.signal(signal.SIGHUP, signal.SIG_DFL)"  # whoever runs the tests may be under nohup
+PROGRAM = "tests.bot.process.forked_prosa"
 END_SECONDS = 15.0  # ten are promised; a machine that is busy with other things takes longer to exit
 ORPHAN_SECONDS = 2.0  # likewise, for the servers of a process that was killed
 SECRETS = {
@@ -42,7 +43,7 @@ UP = ("Prosa está no ar", '"event":"started"', "Escreva como no WhatsApp")
 class Prosa:
     """One run; what it said is in a file, so that no pipe can fill up."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | road_forks.Child
     heard: Path
 
     @property
@@ -73,26 +74,32 @@ class Prosa:
 
 @contextmanager
 def started(
-    place: Path, *words: str, env: Mapping[str, str] | None = None, before: str = "", wrap: tuple[str, ...] = ()
+    place: Path,
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    before: str = "",
+    wrap: tuple[str, ...] = (),
+    anew: bool = False,
 ) -> Iterator[Prosa]:
     """Start ``prosa`` in ``place`` without any setting but these; killed at the end, with the children it has then.
 
-    ``before`` is Python that is run in the process first, ``wrap`` a program that starts it.
+    ``before`` is Python that is run in the process first, ``wrap`` a program that starts it. It is forked from a
+    process that has imported it, except where it is wrapped, or ``anew``: an interpreter of its own.
     """
     dropped = ("PROSA_", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    own = {"PROSA_HOME": str(place / ".prosa"), "BEFORE_PROSA": before, **SECRETS, **(env or {})}
+    settings = {**kept, "PYTHONPATH": str(ROOT), **own}
     heard = place / f"heard-{time.monotonic_ns()}"
-    begin = f"import signal, sys; sys.argv = ['prosa', *sys.argv[1:]]; {UNDER_A_SHELL}"
-    program = f"{begin}\n{before}\nfrom proofs.__main__ import main\nmain()"
+    process: subprocess.Popen[bytes] | road_forks.Child
     with heard.open("wb") as output:
-        process = children.popen(
-            [*wrap, sys.executable, "-c", program, *words],
-            env={**kept, "PYTHONPATH": str(ROOT), "PROSA_HOME": str(place / ".prosa"), **SECRETS, **(env or {})},
-            cwd=place,
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+        if anew or wrap:
+            command = [*wrap, sys.executable, "-m", PROGRAM, *words]
+            process = children.popen(
+                command, env=settings, cwd=place, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT
+            )
+        else:
+            process = road_forks.child(PROGRAM, words, settings, place, output)
     prosa = Prosa(process, heard)
     try:
         yield prosa

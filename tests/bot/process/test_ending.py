@@ -70,7 +70,7 @@ def warm() -> Iterator[Path]:
 )
 def test_a_signal_ends_it_in_order(warm: Path, command: str, number: signal.Signals) -> None:
     """SIGTERM, Ctrl-C and a closed terminal: status 0, in time, and its servers end with it."""
-    with started(warm, command, env=OWN) as prosa:
+    with started(warm, command, env=OWN, anew=True) as prosa:
         prosa.up()
         family = prosa.family()
         assert len(family) >= 2
@@ -84,7 +84,7 @@ def test_a_signal_ends_it_in_order(warm: Path, command: str, number: signal.Sign
 
 def test_ctrl_c_in_a_terminal_reaches_it_alone(warm: Path) -> None:
     """The terminal signals the whole group: the servers stay for our own last writes, and end after us."""
-    with started(warm, "demo", env=OWN) as prosa:
+    with started(warm, "demo", env=OWN, anew=True) as prosa:
         prosa.up()
         os.killpg(prosa.process.pid, signal.SIGINT)
         assert prosa.wait() == 0, prosa.said

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from proofs.__main__ import app
 from proofs.bench.load.channels import authority_notes, gateway_notes
 from proofs.bench.rows.table import ROWS
 from tests import children
 from tests.nightly import size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.timeout(600)  # the bench starts servers and processes for each row
@@ -23,12 +22,14 @@ CHECKED = ("engine", *size((), ("turns", "ack")))  # `conversations` below start
 LIMIT = 540.0  # seconds, on a machine that others keep busy
 
 
-def measured(rows: Iterable[str], tmp_path: Path, *more: str) -> tuple[dict[str, Any], str]:
-    """Run the command on these rows and return its JSON and its page."""
-    out, page = tmp_path / "bench.json", tmp_path / "bench.html"
-    only = [f"--only={name}" for name in rows]
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
+    """The command's JSON and its page, for all rows that are looked at here: they share its servers."""
+    home = tmp_path_factory.mktemp("bench")
+    out, page = home / "bench.json", home / "bench.html"
+    only = [f"--only={name}" for name in (*CHECKED, "conversations")]
     done = children.run(
-        [sys.executable, "-m", "proofs", "bench", *only, "--seconds=1", "--rounds=1", *more,
+        [sys.executable, "-m", "proofs", "bench", *only, "--seconds=1", "--rounds=1", "--people=6",
          f"--json={out}", f"--report={page}"],
         cwd=ROOT, timeout=LIMIT, capture_output=True, text=True,
     )  # fmt: skip
@@ -39,10 +40,10 @@ def measured(rows: Iterable[str], tmp_path: Path, *more: str) -> tuple[dict[str,
     return result, page.read_text()
 
 
-def test_a_run_tells_every_figure_of_its_rows(tmp_path: Path) -> None:
+def test_a_run_tells_every_figure_of_its_rows(run: tuple[dict[str, Any], str]) -> None:
     """Rows check themselves: all 200s stored, each message answered once, each note once; then they tell figures."""
-    result, page = measured(CHECKED, tmp_path)
-    assert {figure["row"] for figure in result["figures"]} == set(CHECKED)
+    result, page = run
+    assert {figure["row"] for figure in result["figures"]} == {*CHECKED, "conversations"}
     assert all(figure["median"] > 0 for figure in result["figures"] if figure["row"] in {"ack", "engine"})
     turns = "CPU nossa por turno (web + workers)"
     for parts in (figure["parts"] for figure in result["figures"] if figure["name"] == turns):
@@ -50,12 +51,10 @@ def test_a_run_tells_every_figure_of_its_rows(tmp_path: Path) -> None:
     assert page.startswith("<!doctype html>")
 
 
-def test_a_row_that_does_not_exist_is_named(tmp_path: Path) -> None:
+def test_a_row_that_does_not_exist_is_named() -> None:
     """A typo starts nothing, and the rows are listed."""
-    done = children.run(
-        [sys.executable, "-m", "proofs", "bench", "--only=ackk"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 1
+    done = CliRunner().invoke(app, ["bench", "--only=ackk"])
+    assert done.exit_code == 1
     assert "ackk" in done.stderr
     assert all(name in done.stderr for name in ROWS)
 
@@ -77,10 +76,9 @@ def test_a_second_note_of_one_reference_is_a_duplicate_at_the_authority() -> Non
     assert authority_notes(records) == (3, 1)
 
 
-def test_whole_conversations_are_counted_on_both_channels(tmp_path: Path) -> None:
+def test_whole_conversations_are_counted_on_both_channels(run: tuple[dict[str, Any], str]) -> None:
     """Each person ends with one note and both files, by the book of PlugNotas and by SEFIN's."""
-    result, _ = measured(("conversations",), tmp_path, "--people=6")
-    told = {figure["name"]: figure for figure in result["figures"]}
+    told = {figure["name"]: figure for figure in run[0]["figures"]}
     assert "pelo livro do gateway" in told["conversas até a nota autorizada"]["note"]
     direct = told["nacional: conversas até a nota autorizada, com PDF nosso"]
     assert direct["median"] > 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import httpx
@@ -16,15 +15,14 @@ from bot.operator.audit_report import lines, status_of
 from proofs.demo.world import COMPANY
 from proofs.sandbox.plugnotas.model import CANCELLED
 from state_machine.protocol.audit import Conferencia, DifferenceKind
-from tests import children
 from tests.owner import as_owner
+from tests.road.road_forks import run
 from tests.road.road_people import FULL, QUICK, open_road, until
 from tests.road.road_process import ROOT, environment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
-    from typing import Any
 
     from proofs.sandbox.plugnotas.model import Note
     from tests.road.road_people import Person, Road
@@ -222,17 +220,10 @@ async def test_the_command_line_audits(road: Road, database_url: str, redis_url:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
     env = {**kept, "PYTHONPATH": str(ROOT), **environment(road.world, database_url, redis_url)}
 
-    async def conferir(*words: str, **changes: str) -> tuple[Any, str, str]:
-        process = await children.start(
-            sys.executable, "-m", "bot.cli", "conferir", *words,
-            env={**env, **changes},
-            cwd=tmp_path,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        out, err = await process.communicate()
-        assert "Traceback" not in err.decode(), err.decode()
-        return process.returncode, out.decode(), err.decode()
+    async def conferir(*words: str, **changes: str) -> tuple[int, str, str]:
+        done = await asyncio.to_thread(run, ["conferir", *words], {**env, **changes}, tmp_path)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, done.stdout, done.stderr
 
     assert (await conferir("--dias", "1"))[0] == 0
     await _behind_our_back(road, note)
