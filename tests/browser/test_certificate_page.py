@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page, expect
 
 from proofs.demo.world import COMPANY, SENHA, USERS
-from tests.browser.console_desk import THEMES
+from tests.browser.console_desk import THEMES, violations
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -61,8 +60,7 @@ class Sender:
                 await self.page.set_viewport_size({"width": width, "height": 780})
                 await self.page.emulate_media(color_scheme=theme)
                 assert await self.page.evaluate("document.documentElement.scrollWidth") <= width
-                found = await Axe().run(self.page)
-                assert [violation["id"] for violation in found.response["violations"]] == [], (name, width, theme)
+                assert [v["id"] for v in await violations(self.page)] == [], (name, width, theme)
                 folder = Path(os.environ.get("PROSA_LOOK", str(self.tmp_path)))
                 await self.page.screenshot(path=folder / f"{name}-{theme}-{width}.png", full_page=True)
 
