@@ -34,6 +34,8 @@ MINUS_BEFORE: Final = re.compile(r"\b(?:de|por)\s{0,9}+-\s{0,9}+$")
 MINUS_AFTER: Final = re.compile(r"(?<=,\d\d)-(?=\s|$)")
 BRACKET_BEFORE: Final = re.compile(r"(?:\$|\b(?:de|por|valor)|:)\s{0,9}+\(\s{0,9}+$")
 BRACKET_AFTER: Final = re.compile(r"\s{0,9}+\)")
+SPACED: Final = re.compile(r"\d{1,3}(?: \d{3})+")  # without cents: those belong to a price
+PRICED: Final = re.compile(r"\b(?:nota de|valor(?: de)?|total(?: de)?)[\s:]{1,3}$")
 LOOK_BACK: Final = 24  # characters before an amount in which such a sign stands
 NOT_AN_AMOUNT: Final = re.compile(r"\s{0,9}+(?:desculpas|perdoes|vezes|gracas|beijos|abracos|coisas|maravilhas)\b")
 ARTICLES: Final = frozenset({"um", "uma"})
@@ -67,8 +69,8 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
     money = bool(
         brl_before or after or number.slang or (number.scaled and not number.words and plain[number.end - 1] == "k")
     )
-    if number.scaled and plain[end : end + 1].isdigit():
-        amount = None  # "1k7": 1,700, or a slip
+    if _two_readings(plain, number, end, money=money):
+        amount = None
     cents_word = CENTS_WORD.match(plain, end)
     if cents_word and amount is not None:
         return _only_cents(numbers, i, start, cents_word.end(), amount)
@@ -95,6 +97,14 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
     if (foreign_before or foreign_after) and not (brl_before or after):
         kind, end = Kind.FOREIGN, foreign_after.end() if foreign_after else end
     return Mark(kind, start, end, amount=amount, literal=number.literal, words=number.words, negative=negative), i
+
+
+def _two_readings(plain: str, number: Number, end: int, *, money: bool) -> bool:
+    """Say whether digits can be read in two ways: "1k7" is 1,700 or a slip, "container 20 780" one number or two."""
+    if number.scaled and plain[end : end + 1].isdigit():
+        return True
+    spaced = not money and SPACED.fullmatch(plain, number.start, number.end) is not None
+    return spaced and not PRICED.search(plain, max(0, number.start - LOOK_BACK), number.start)
 
 
 def _may_be_negative(plain: str, start: int, end: int) -> bool:

@@ -238,3 +238,17 @@ def test_an_order_in_the_answer_to_another_question_changes_no_amount_unasked(te
     )
     assert [(d.campo, d.leituras) for d in read(texto, asked).doubts] == [(Campo.VALOR, ("200.00",))]
     assert not read("manutenção OS 1234", replace(asked, pendente=Campo.DESCRICAO)).doubts
+
+
+@pytest.mark.parametrize(
+    ("texto", "amount"),
+    [
+        ("LOGIMAX 62851753000168 ESTUFAGEM 1 CONTAINER 20 780", None),
+        ("nota de 1 500 pra 62851753000168, consultoria", "1500.00"),
+        ("nota de R$ 1 500 pra 62851753000168, consultoria", "1500.00"),
+        ("nota de 1 500,00 pra 62851753000168, consultoria", "1500.00"),
+    ],
+)
+def test_digits_in_two_groups_are_a_price_only_where_something_says_so(texto: str, amount: str | None) -> None:
+    """A size and the price behind it are no thousand."""
+    assert values(read(texto)).get(Campo.VALOR) == amount
