@@ -115,7 +115,7 @@ def agree(
         ato=ato,
         candidates=tuple(candidates),
         doubts=tuple(doubts),
-        agreed=None if _takes_data_for_more(learned, texto, candidates) else _act(ato, learned),
+        agreed=None if _takes_data_for_more(learned, texto, candidates, contexto) else _act(ato, learned),
     )
 
 
@@ -188,9 +188,11 @@ def _act(named: Ato, learned: LearnedReading) -> Ato | None:
     return learned.ato if needed is None or named in needed else None
 
 
-def _takes_data_for_more(learned: LearnedReading, texto: str, candidates: Sequence[Candidate]) -> bool:
+def _takes_data_for_more(
+    learned: LearnedReading, texto: str, candidates: Sequence[Candidate], contexto: Context
+) -> bool:
     """Say whether the learned reader sees an instruction in an order that holds its fields and nothing else."""
-    return learned.ato is Ato.FISCAL and is_whole_order(texto, candidates)
+    return learned.ato is Ato.FISCAL and is_whole_order(texto, candidates, contexto.conhecidos.get(Campo.DESCRICAO))
 
 
 def _named(rules: RulesReading, learned: LearnedReading, *, data: bool) -> Ato:

@@ -122,16 +122,19 @@ def instruction(texto: str) -> Instrucao | None:
     return next((kind for kind, pattern in _KINDS if pattern.search(plain)), None)
 
 
-def is_whole_order(texto: str, candidates: Sequence[Candidate]) -> bool:
+def is_whole_order(texto: str, candidates: Sequence[Candidate], service: str | None = None) -> bool:
     """Say whether a whole order was read: each word is in a field or stands in every order, and no service is of taxes.
 
-    Such an order holds no instruction, whatever a reader makes of it.
+    Such an order holds no instruction, whatever a reader makes of it. ``service`` is the known one, which an order that
+    is said again names and is not read from it anew.
     """
-    service = "".join(c.trecho for c in candidates if c.campo is Campo.DESCRICAO)
-    if not {c.campo for c in candidates} >= WHOLE or _TAXED.search(_plain(service)):
+    found = {c.campo: c.trecho for c in candidates}
+    if service is not None and service in texto:
+        found.setdefault(Campo.DESCRICAO, service)
+    if not found.keys() >= WHOLE or _TAXED.search(_plain(found[Campo.DESCRICAO])):
         return False
-    for candidate in candidates:
-        texto = texto.replace(candidate.trecho, " ", 1)
+    for said in found.values():
+        texto = texto.replace(said, " ", 1)
     return set(_WORD.findall(_plain(texto))) <= _OF_ORDERS
 
 

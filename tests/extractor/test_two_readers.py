@@ -69,6 +69,9 @@ def test_an_order_that_was_read_to_its_last_word_holds_no_instruction() -> None:
     assert read(f"{order}financeiro.57@cliente.example").agreed is not Ato.FISCAL
     order = "faz uma nota de 1.082,32 pra 12ABC34501DE35, assessoria contábil, competência 09/2025, email "
     assert read(f"{order}financeiro.1176@cliente.example").agreed is not Ato.FISCAL
+    again = "faz uma nota de 1.004,76 pra 99000009000160, manutenção de ar-condicionado, competência 10/2025"
+    known = replace(SUMMARY, conhecidos={**SUMMARY.conhecidos, Campo.DESCRICAO: "manutenção de ar-condicionado"})
+    assert read(again, known).agreed is not Ato.FISCAL
     assert read("nota de 900 com desconto de 100 aparecendo na nota, 54.703.220/0001-00 edição").agreed is Ato.FISCAL
 
 
