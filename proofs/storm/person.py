@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from proofs.sandbox.meta.model import Bubble
     from proofs.storm.crowd import Wish
 
-PATIENCE = 240.0  # seconds for an answer in a storm; whoever waits longer is counted as stuck
-LONG_PATIENCE = 600.0  # seconds for files: on a busy machine a message in doubt waits for minutes, and then comes
+PATIENCE = 600.0  # seconds for an answer in a storm; whoever waits longer is counted as stuck
+LONG_PATIENCE = 1500.0  # seconds for files: on a busy machine a message in doubt waits for minutes, and then comes
 CONFIRM = "confirmar:"
 TAKE = "usar:"
 ASKS = 8  # times that somebody asks again after a loss
