@@ -11,11 +11,11 @@ import structlog
 
 from gateway.http.recording import recording
 from gateway.lines import CallKind
+from persistence.claims.leases import Leases, OrderLeaseLostError, Taken
 from persistence.fiscal import attempts, emissions
 from persistence.fiscal.emissions import Chamada
 from persistence.rows.inbox_rows import GatewayRow
 from persistence.witness.row import Witness
-from persistence.work.leases import Leases, OrderLeaseLostError, Taken
 from state_machine.protocol.emission import CannotTell, Unknown
 
 if TYPE_CHECKING:

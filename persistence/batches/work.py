@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from persistence.claims.leases import Leases
 from persistence.tables import lotes
 from persistence.versions import literals
-from persistence.work.leases import Leases
 from state_machine.mailing.delivery import UNCERTAIN, UNCERTAIN_MAX
 from state_machine.mailing.states import LIVRES, EstadoLinha, EstadoLote, StatusLote
 

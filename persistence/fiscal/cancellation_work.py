@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from persistence.claims import slots
+from persistence.claims.leases import Leases, OrderLeaseLostError, Taken, taken
 from persistence.tables import cancelamento, nfse_emissao, nfse_processada
-from persistence.work import slots
-from persistence.work.leases import Leases, OrderLeaseLostError, Taken, taken
 from state_machine.cancellation.machine import Codigo, EstadoCancelamento, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AndamentoCancelamento, Envio
 from state_machine.protocol.channel import PRIMEIRO

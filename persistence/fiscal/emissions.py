@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
+from persistence.claims import slots
+from persistence.claims.leases import Leases, OrderLeaseLostError, Taken, taken
 from persistence.db.clock import DatabaseClock
 from persistence.fiscal import documents
 from persistence.idempotency import gateway_operations
 from persistence.people.channels import canal_of
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
 from persistence.versions import known
-from persistence.work import slots
-from persistence.work.leases import Leases, OrderLeaseLostError, Taken, taken
 from state_machine.cancellation.machine import StatusNota
 from state_machine.protocol.channel import PRIMEIRO
 from state_machine.protocol.emission import EM_CURSO, Rejected, StatusEmissao

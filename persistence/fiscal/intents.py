@@ -9,9 +9,9 @@ import orjson
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.claims.leases import OrderLeaseLostError
 from persistence.fiscal import documents
 from persistence.tables import cliente_tomador, nfse_emissao
-from persistence.work.leases import OrderLeaseLostError
 from state_machine.protocol.channel import PRIMEIRO, Ambiente
 from state_machine.protocol.emission import StatusEmissao
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from persistence.claims import slots
 from persistence.queue import outbox
 from persistence.queue.entrance import CHANNEL
 from persistence.rows.inbox_rows import TIPOS
 from persistence.tables import StatusSaida
 from persistence.versions import literals
-from persistence.work import slots
 from state_machine.protocol.channel import PRIMEIRO
 from state_machine.protocol.emission import COM_PESSOAS
 from state_machine.protocol.origin import CONVERSA

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
+from persistence.claims.leases import Leases
 from persistence.db.moments import in_seconds
 from persistence.people.parts import APAGADA
 from persistence.rows.outbox_messages import TIPOS, to_payload
 from persistence.tables import TALVEZ_SAIU, StatusSaida, outbox
 from persistence.versions import literals
-from persistence.work.leases import Leases
 from state_machine.catalogue import messages
 from state_machine.machine.effects import Mensagem
 

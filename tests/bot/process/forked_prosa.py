@@ -16,5 +16,5 @@ exec(os.environ.pop("BEFORE_PROSA", ""))  # noqa: S102 - the test's own
 try:
     main()
 finally:  # a fork leaves by `os._exit`, which does neither
-    threading._shutdown()  # type: ignore[attr-defined]  # typeshed leaves it out
+    threading._shutdown()  # type: ignore[attr-defined]  # as Py_FinalizeEx does; private, so untyped
     atexit._run_exitfuncs()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from persistence.claims import slots
 from persistence.conversations import conversations
 from persistence.db.connection import _compiled
 from persistence.db.engine import Database
@@ -15,7 +16,6 @@ from persistence.fiscal import history
 from persistence.people import clients
 from persistence.queue import entrance, lanes, outbox, slow_notice
 from persistence.tables import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS
-from persistence.work import slots
 from tests.owner import as_owner
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
+from persistence.claims.leases import OrderLeaseLostError
 from persistence.db.engine import Database
 from persistence.fiscal import cancellation_work as work
 from persistence.fiscal import cancellations, suspension
 from persistence.fiscal.cancellations import StaleCancellationError
-from persistence.work.leases import OrderLeaseLostError
 from state_machine.cancellation.machine import Cancelamento, EstadoCancelamento, StatusNota
 from state_machine.cancellation.reconciliation import Envio, PassoCancelamento
 from state_machine.protocol.channel import Canal

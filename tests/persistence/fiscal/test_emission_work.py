@@ -11,10 +11,10 @@ import pytest
 import pytest_asyncio
 
 from bot.orders import settlement
+from persistence.claims.leases import OrderLeaseLostError
 from persistence.db.engine import Database
 from persistence.fiscal import attempts, emissions, intents, suspension
 from persistence.fiscal.emissions import Ouvido
-from persistence.work.leases import OrderLeaseLostError
 from state_machine.protocol.channel import Ambiente, Canal
 from state_machine.protocol.emission import Absent, NotSent, Postponed, StatusEmissao, Unknown
 from state_machine.protocol.standing import Passo

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 
+from persistence.claims import slots
 from persistence.db.connection import _compiled
 from persistence.db.engine import Database
 from persistence.fiscal import cancellation_work, emissions
 from persistence.queue.backlog import Backlog
-from persistence.work import slots
 from tests.owner import as_owner
 
 if TYPE_CHECKING:
