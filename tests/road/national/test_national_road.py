@@ -328,12 +328,12 @@ async def test_what_was_signed_is_what_leaves(road: Road, sefin: SefinSimulator)
     finally:
         gateway.submit = submit.__get__(gateway)
     await _certificate(road)
-    signed = await pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE id = $1", emission)
+    signed = await pool.fetchval("SELECT bytes FROM nfse_emissao WHERE id = $1", emission)
     async with waits_passing(road, leases=True):
         note = await _one_note(road, sefin, session)
-    assert await pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE id = $1", emission) == signed
+    assert await pool.fetchval("SELECT bytes FROM nfse_emissao WHERE id = $1", emission) == signed
     assert note.dps_sha256 == hashlib.sha256(signed).hexdigest()
-    assert await pool.fetchval("SELECT count(*) FROM nfse_preparo WHERE emissao_id = $1", emission) == 2
+    assert stored.decode(await pool.fetchval("SELECT intencao::text FROM nfse_emissao WHERE id = $1", emission))
 
 
 async def test_an_equal_note_of_another_confirmation_gets_the_next_number(road: Road, sefin: SefinSimulator) -> None:
@@ -691,8 +691,8 @@ async def test_the_code_is_chosen_among_the_companys_by_the_description(road: Ro
         session = await until(taken)
         await _one_note(road, sefin, session)
         row = await road.database.pool.fetchrow("SELECT * FROM nfse_emissao WHERE sessao_id = $1", session)
-        assert b"<cTribNac>170101</cTribNac>" in row["payload_enviado"]
-        assert b"<cNBS>115061000</cNBS>" in row["payload_enviado"]
+        assert b"<cTribNac>170101</cTribNac>" in row["bytes"]
+        assert b"<cNBS>115061000</cNBS>" in row["bytes"]
         confirmed = DocumentoServico(
             row["prestador_cnpj"], row["tomador_documento"], "170101", row["valor_servico"], row["competencia"],
             row["descricao_servico"],
