@@ -94,7 +94,8 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
         [r.candidate for r in readings if r.candidate is not None] + extras + ([prose.nome] if prose.nome else [])
     )
     doubts = [r.doubt for r in readings if r.doubt is not None]
-    clear = _clear(skeleton, contexto, readings, candidates, doubts)
+    asks = act is Ato.PERGUNTA and act_words.ABOUT.search(text.plain, text.stems)
+    clear = frozenset() if asks else _clear(skeleton, contexto, readings, candidates, doubts)
     fields = bool(candidates or doubts)
     ato = _act(text, contexto, act, clear=clear, candidates=candidates, doubts=doubts)
     if ato in KEEPS_EVERYTHING and not fields:

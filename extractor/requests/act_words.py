@@ -27,6 +27,29 @@ CANCEL: Final = Cued(
     r"\bnao (?:emite|emita|faz|faca|manda) mais\b|\bnao precisa(?: nao)?\W*$|\bdeixa(?: isso)"
     r"? (?:pra|para) (?:depois|outr[ao] (?:dia|hora))\b|\bencerra(?:r)?\b|\bquero nao\b",
 )
+_ACTS: Final = (
+    r"(?:(?:cancel|desist|anul|estorn|corrig|corrij|alter|emit)\w*|mud(?:a|ar|o|e)|troc(?:a|ar|o)|troque|retific\w+)"
+)
+_TO_DO: Final = r"(?:cancelar|desistir|anular|estornar|corrigir|alterar|emitir|mudar|trocar|retificar)"
+_OF_IT: Final = r"(?: (?:uma?|as?|os?|ess[ae]|ela|ele|isso|nota|fiscal|valor|cnpj|nome|servico|dados))*"
+_COST: Final = r"(?:prazo|limite|custo|multa|taxa|problema)"
+# A question about an act, with or without its mark: how, until when, at what cost, what if, whether at all.
+ABOUT: Final = Cued(
+    "alt anu can cor des emi est mud ret tro",
+    rf"\b(?:(?:em )?quanto tempo|quantos dias|ate (?:quando|que (?:dia|hora))|"
+    rf"(?:tem|qual|existe|ha|cobra\w*|paga\w*)(?: o| a| algum| alguma)? {_COST})\b[^.;\n]{{0,40}}?\b{_ACTS}\b"
+    r"|(?<!tem )\bcomo (?:(?:que|eh que|eu|se|a gente|voces?|faco|faz|fazer|funciona|pra|para|posso) )*"
+    r"(?:cancel|desist|anul|estorn|emit)\w*"
+    rf"|\b{_TO_DO}{_OF_IT}(?: depois)? (?:tem|paga|custa|demora|gera|da) (?:algum |alguma |muito |muita )?"
+    rf"(?:{_COST}|caro|quanto|tempo|trabalho|imposto)\b"
+    rf"|\bque (?:eh que )?acontece\b[^.;\n]{{0,20}}?\b{_ACTS}\b"
+    rf"|\bse (?:eu|ele|ela|a gente|(?:o |a )?(?:cliente|tomador))(?: (?:quiser|precisar|tiver que|for))? {_TO_DO}\b"
+    rf"|\b(?:posso|pode|da p(?:ra|ara)|consigo|conseguimos|tem como) {_TO_DO}{_OF_IT}"
+    rf" (?:mais tarde|depois(?: de (?:emiti\w+|pronta|confirmar|confirmad[ao]|autorizad[ao]))?)(?=\W*$| se\b| ne\b)"
+    rf"|\bdepois de (?:emiti\w+|pronta|confirmad[ao])[^.;\n]{{0,20}}? (?:posso|da p(?:ra|ara)|consigo|tem como)"
+    rf" {_TO_DO}\b"
+    r"|\b(?:a prosa|voces|sistema|robo|bot) (?:tambem |ja )*(?:cancela|corrige|altera)m? (?:as )?notas?\b",
+)
 NOT_CANCEL: Final = re.compile(
     r"\b(?:nao|nem|sem|don't|not) (?:eh (?:pra|para) |era (?:pra|para) |quero |quis |precisa |"
     r"vou |pode |e pra |me )*(?:cancel\w*|esquec\w*|desist\w*)|\bcancelad[ao]\b|\bnota cancelada\b"
@@ -159,16 +182,20 @@ INJECTED: Final = Cued(
 ISSUE: Final = Cued("emi", r"\b(?:pode|manda|favor) emitir\b|\bemit[ea]\b")
 
 
-def is_cancel(plain: str, stems: AbstractSet[str]) -> bool:
-    """Say whether the turn gives the invoice up."""
-    return bool(CANCEL.search(plain, stems)) and not NOT_CANCEL.search(plain) and not FORGOTTEN.search(plain)
+def _giving_up(plain: str, stems: AbstractSet[str]) -> Ato | None:
+    """Return whether the turn gives the invoice up, or only asks about an act; ``None`` where it does neither."""
+    asks = ABOUT.search(plain, stems)
+    rest = ABOUT.pattern.sub(" ", plain) if asks else plain
+    if CANCEL.search(rest, stems) and not NOT_CANCEL.search(rest) and not FORGOTTEN.search(rest):
+        return Ato.RECUSA
+    return Ato.PERGUNTA if asks else None
 
 
 def speech_act(text: Text, *, resumo: bool) -> Ato | None:
     """Name what a turn without invoice data does; ``None`` when nothing speaks for any act."""
     plain, stems = text.plain, text.stems
-    if is_cancel(plain, stems):
-        return Ato.RECUSA
+    if said := _giving_up(plain, stems):
+        return said
     if resumo and is_yes(plain):
         return Ato.CONFIRMA
     if is_no(plain):

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from extractor.contract import Ato
-from extractor.requests.act_words import QUESTION, REPEAT
+from extractor.requests.act_words import ABOUT, QUESTION, REPEAT
 from extractor.requests.requests import RequestKind, read_request, without_requests
 from extractor.requests.yes_no import standalone
 from extractor.text.folding import read
@@ -147,7 +147,8 @@ def act_of(dita: Utterance) -> Ato | None:
     """Return the act of a turn: one that closed lists name, else what the readers agree on, else what the data say."""
     said = dita.dados.ato
     named = next((ato for ato, says in _NAMED if says(dita)), None if said in _TALK else said)
-    return named if named in LISTED else dita.dados.agreed or named
+    closed = named in LISTED or (named is Ato.PERGUNTA and _about(dita))
+    return named if closed else dita.dados.agreed or named
 
 
 def _words(dita: Utterance) -> str:
@@ -219,9 +220,14 @@ def _asks(dita: Utterance) -> bool:
     """Say whether the words ask; a question never gives an invoice up, and never issues one."""
     dados, pedido = dita.dados, dita.pedido
     data = dados.doubts or any(c.campo in {Campo.DOCUMENTO, Campo.VALOR} for c in dados.candidates)
-    if not dita.says(ASKS) and (data or "?" not in dita.plain):
+    if not dita.says(ASKS) and (data or not ("?" in dita.plain or _about(dita))):
         return False
     return pedido is None or pedido.tipo is RequestKind.CANCELAR_NOTA
+
+
+def _about(dita: Utterance) -> bool:
+    """Say whether the words ask about an act and order none."""
+    return dita.dados.ato is not Ato.RECUSA and dita.says(ABOUT.pattern) is not None
 
 
 def _is_social(dita: Utterance) -> bool:

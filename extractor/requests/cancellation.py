@@ -11,6 +11,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
 from extractor.amounts.find import mark_amounts
+from extractor.requests.act_words import ABOUT
 from extractor.requests.yes_no import is_no, is_yes
 from extractor.text.folding import read
 from extractor.text.marks import Canvas, Skeleton
@@ -157,7 +158,8 @@ def request(texto: str) -> Pedido | None:
     after = _POLITE_END.sub("", _MARKS_END.sub("", after))
     pedido = _named(after, reasoned=bool(reason), wished=bool(_WISH.search(whole[: whole.find(verb)])))
     asks = _ASKS.search(whole if not reason else whole[: whole.find(after) + len(after)])
-    return None if asks and not isinstance(pedido, PorNumero) else pedido
+    asked = asks or ABOUT.pattern.search(whole)  # "cancelar a nota tem custo"
+    return None if asked and not isinstance(pedido, PorNumero) else pedido
 
 
 def _named(after: str, *, reasoned: bool, wished: bool) -> Pedido | None:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from extractor.contract import Context
+from extractor.contract import Ato, Context
+from extractor.requests import cancellation
 from extractor.two_readers import TwoReaders
 from extractor.utterance import understand
 from state_machine.invoice.fields import Campo
@@ -67,3 +68,37 @@ async def test_of_a_sheet_full_of_numbers_nothing_is_read(unit: str) -> None:
     assert (dita.pedido, dita.instrucao, dita.partes, dita.outra) == (None, None, (), None)
     few = await understand(f"{order}\n{'item 1 ' * 150}", Context(HOJE), TwoReaders())
     assert Campo.DOCUMENTO in {c.campo for c in few.dados.candidates}
+
+
+ABOUT = (
+    *("antes me diz, qto tempo tenho pra cancelar se errar", "até quando dá pra cancelar", "tem prazo pra cancelar"),
+    *("como faço pra cancelar", "me explica como cancela", "cancelar tem custo", "cancelar a nota paga multa"),
+    *("a prosa cancela nota", "o que acontece se eu cancelar", "e se eu quiser cancelar depois", "como desisto"),
+    *("e se o cliente desistir", "dá pra desistir depois", "posso desistir depois de emitida"),
+    *("uma dúvida: depois de emitir ainda consigo cancelar", "qual o prazo pra corrigir", "corrigir paga multa"),
+    *(
+        "dá pra corrigir o valor depois",
+        "se eu mudar paga multa",
+        "qto tempo demora pra emitir",
+        "emitir demora muito tempo",
+    ),
+)
+ORDERED = (
+    *("cancela", "cancela isso", "pode cancelar", "quero cancelar", "quero desistir", "cancela, quanto antes melhor"),
+    *("cancela ela, quanto tempo demora pra emitir outra", "cancela e me diz como emitir outra"),
+    *("desisto, nem sei quanto era", "cancela se ele não pagar", "deixa pra lá, depois vejo quanto foi"),
+)
+
+
+@pytest.mark.parametrize("shown", [False, True])
+async def test_a_question_about_an_act_is_not_the_act(shown: bool) -> None:
+    """Who asks about giving up, cancelling, correcting or issuing does none of it, with or without a mark."""
+    open_one = {Campo.DOCUMENTO: COMPLETE[Campo.DOCUMENTO], Campo.DESCRICAO: COMPLETE[Campo.DESCRICAO]}
+    contexto = Context(HOJE, None if shown else Campo.VALOR, shown, COMPLETE if shown else open_one)
+    for texto in ABOUT:
+        dita = await understand(texto, contexto, TwoReaders(), drafting=True)
+        assert (dita.ato, dita.dados.ato, dita.dados.informs) == (Ato.PERGUNTA, Ato.PERGUNTA, False), texto
+        assert cancellation.request(texto) is None, texto
+    for texto in ORDERED:
+        dita = await understand(texto, contexto, TwoReaders(), drafting=True)
+        assert (dita.ato, dita.dados.ato) == (Ato.RECUSA, Ato.RECUSA), texto
