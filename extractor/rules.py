@@ -36,12 +36,10 @@ if TYPE_CHECKING:
 
 TWO_NOTES: Final = Cued(
     "cad inv not out par pra pro two",
-    r"\b(?:duas|tres|quatro|cinco|varias|algumas|umas|N|\d+) (?:novas? )?(?:notas|invoices)"
-    r"\b|\buma (?:de|pra|pro|para|no valor de) .{1,200}\be (?:a )?outra\b"
-    r"|\boutra (?:nota )?(?:de [VN]|pra [od]? ?D|pro D|para D|no valor)|\b(?:nota|uma) (?:pra|"
-    r"pro|para) .{1,200}\b(?:nota|uma) (?:pra|pro|para)\b|\bcada (?:uma|um)\b.{1,200}\bnotas\b"
-    r"|\bnotas\b.{1,200}\bcada (?:uma|"
-    r"um)\b|\btwo notas\b|\buma nota\b.{1,200}\b(?:e|mais) (?:uma )?outra\b",
+    r"\b(?:duas|tres|quatro|cinco|varias|algumas|umas|N|\d+) (?:novas? )?(?:notas|invoices)\b|\buma (?:de|pra|pro|"
+    r"para|no valor de) .{1,200}\be (?:a )?outra\b|\boutra (?:nota )?(?:de [VN]|pra [od]? ?D|pro D|para D|no valor)|"
+    r"\b(?:nota|uma) (?:pra|pro|para) .{1,200}\b(?:nota|uma) (?:pra|pro|para)\b|\bcada (?:uma|um)\b.{1,200}\bnotas\b|"
+    r"\bnotas\b.{1,200}\bcada (?:uma|um)\b|\btwo notas\b|\buma nota\b.{1,200}\b(?:e|mais) (?:uma )?outra\b",
 )
 KEEPS_EVERYTHING: Final = WHOLE | {Ato.SOCIAL, Ato.PERGUNTA, Ato.FORA}
 GIVES_UP: Final = re.compile(r"\W{0,20}+(?:nao,? )?(?:pode |quero |vou )?(?:cancel|desist)\w*")

@@ -130,7 +130,7 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
         if alone:
             return alone
         likely = {found.start for _, found in weighed[:1]}
-    found = [mark for mark in skeleton.marks if begins(skeleton, mark) in likely]
+    found = [mark for mark in skeleton.marks if begins(skeleton, mark) in likely and not _is_one(mark)]
     prices = [mark for mark in found if not _counts(skeleton, mark)]
     if prices or not found:
         return prices
@@ -161,6 +161,11 @@ def _counts(skeleton: Skeleton, mark: Mark) -> bool:
     """Say whether a bare number says how many of something there are: "6 maquiagens"."""
     bare = mark.kind is Kind.NUMBER and CENTS.search(skeleton.text.plain, mark.start, mark.end) is None
     return bare and COUNTS.match(skeleton.line, skeleton.position(mark) + 1) is not None
+
+
+def _is_one(mark: Mark) -> bool:
+    """Say whether a number is a bare 1, which is no price: "1 container 20"."""
+    return mark.kind is Kind.NUMBER and mark.amount == 1
 
 
 def _names_work(words: str) -> bool:

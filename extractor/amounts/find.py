@@ -19,9 +19,8 @@ BRL_AFTER: Final = re.compile(
 )
 FOREIGN_BEFORE: Final = re.compile(r"(?:\bus ?\$?|\bu\$|\busd|\beur|€|£|\bgbp|(?<![a-z])\$)\s{0,9}+$")
 FOREIGN_AFTER: Final = re.compile(
-    r"\s{0,9}+(?:mil )?(?:dolar(?:es)?|dolares|usd|us\$|u\$|dollars?|bucks|euros?|eur|€|libras?|"
-    r"gbp|£|pesos?|ienes?|guaranis?|"
-    r"francos?|bitcoins?|btc|yuans?)(?![a-z])"
+    r"\s{0,9}+(?:mil )?(?:dolar(?:es)?|dolares|usd|us\$|u\$|dollars?|bucks|euros?|eur|€|libras?|gbp|£|pesos?|ienes?|"
+    r"guaranis?|francos?|bitcoins?|btc|yuans?)(?![a-z])"
 )
 CENTS_AFTER: Final = re.compile(r"\s{0,9}+(?:,|e|com)?+\s{0,9}+$")
 CENTS_WORD: Final = re.compile(r"\s{0,9}+centavos\b")

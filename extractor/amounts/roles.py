@@ -133,10 +133,9 @@ COUNTABLE_LIMIT: Final = 100  # "3 visitas", "20 cadeiras"; from here on a numbe
 COUNTED: Final = re.compile(
     rf"(?:{UNIT_WORD}|{SESSION_WORD}|mega|gigas?|graus|panfletos|cartoes|folhetos|convites|"
     rf"camisetas|salgad\w+|docinhos|doces|"
-    r"copias|impressoes|folhas|adesivos|brindes|convidados|participantes|anos|minutos|segundos|"
-    r"caixas|pacotes|lentes|watts|"
-    r"volts|litros|toneladas|sacos|sacas|hectares|seguidores|palavras|caracteres|views|cliques|leads|amperes|btus|"
-    r"parcelas|vezes|x|prestac\w+|notas|nota|nfs)\b"
+    r"copias|impressoes|folhas|adesivos|brindes|convidados|participantes|anos|minutos|segundos|caixas|pacotes|lentes|"
+    r"watts|volts|litros|toneladas|sacos|sacas|hectares|seguidores|palavras|caracteres|views|cliques|leads|amperes|"
+    r"btus|parcelas|vezes|x|prestac\w+|notas|nota|nfs)\b"
 )
 SINGULAR_SESSION: Final = re.compile(r"(?:diaria|visita|aula|sessao|consulta|foto|video|licenca|procedimento)")
 SMALLEST_PRICE: Final = 10

@@ -93,10 +93,9 @@ JOIN_GAP: Final = re.compile(r"\s{0,9}+[,(]\s{0,9}+")
 PAST: Final = re.compile(r"(?:ei|ou|aram)$")  # "ofereceu 900, aceitei": told, not sold
 MAX_WORDS: Final = 40
 PREFIX_PENDING: Final = re.compile(
-    r"\W*(?:(?:eh|foi|foram|eh o|pode (?:colocar|por|botar|ser|escrever)|coloc(?:a|ar|que)"
-    r"|bot(?:a|ar)|poe|escreve|o servico (?:eh|foi)|a descricao (?:eh|foi)|"
-    r"descricao|servicos?(?= ?[:=-])|discriminacao|referente (?:ao?s?|as)?|ai|entao|bom|ah|"
-    r"hum|so|apenas|fiz(?:emos)?|um|uma|o|a|os|as|de|do|da|it was|it's)(?![a-z])\W*)*"
+    r"\W*(?:(?:eh|foi|foram|eh o|pode (?:colocar|por|botar|ser|escrever)|coloc(?:a|ar|que)|bot(?:a|ar)|poe|escreve|o"
+    r" servico (?:eh|foi)|a descricao (?:eh|foi)|descricao|servicos?(?= ?[:=-])|discriminacao|referente (?:ao?s?|"
+    r"as)?|ai|entao|bom|ah|hum|so|apenas|fiz(?:emos)?|um|uma|o|a|os|as|de|do|da|it was|it's)(?![a-z])\W*)*"
 )
 
 

@@ -27,10 +27,9 @@ CUSTOMER_WORDS: Final = (
 )
 CUES: Final = re.compile(
     rf"\b(?:(?P<customer>(?:(?:meu|minha|nosso|nossa|my|our) )?(?:{CUSTOMER_WORDS}))"
-    r"|(?P<own>me[ui]s?|minhas?|noss[oa]s?|my|our|emitente|prestador\w*|emissor\w*|sou|somos|remetente|fornecedor\w*)"
-    r"|(?P<other>pix|chave|socio|socia|representante|responsavel|procurador\w*|contador\w*|"
-    r"gerente|secretari[oa]|advogad[oa]|"
-    r"fiador\w*|filh[oa]|esposa|marido|transportadora|intermediari[oa]|banco))\b"
+    r"|(?P<own>me[ui]s?|minhas?|noss[oa]s?|my|our|emitente|prestador\w*|emissor\w*|sou|somos|remetente|"
+    r"fornecedor\w*)|(?P<other>pix|chave|socio|socia|representante|responsavel|procurador\w*|contador\w*|gerente|"
+    r"secretari[oa]|advogad[oa]|fiador\w*|filh[oa]|esposa|marido|transportadora|intermediari[oa]|banco))\b"
 )
 CLAUSE_ENDS: Final = "DB.;\n"  # what stands before the clause that leads to a document
 LONGEST_CLAUSE: Final = 60  # characters; what stands farther away says nothing about a document
@@ -59,9 +58,8 @@ REPLACED_LEFT: Final = re.compile(
 REPLACED_RIGHT: Final = re.compile(r" (?:por|pelo|pela|para|pra|pro) (?:o |a )?(?:cnpj |cpf )?[DB]")
 REPAIR: Final = Cued(
     "act ago ali alt cer cor dig diz eng err mel min mud na nov opa ops per sor sub tro ver",
-    r"\b(?:ops|opa|digo|quer dizer|alias|minto|corrig\w+|correcao|corret\w+|certo|certa|errei|"
-    r"errado|errada|engan\w+|na verdade|"
-    r"na real|ou melhor|perdao|sorry|actually|mud\w+|troc\w+|alter\w+|substitu\w+|novo|nova|agora)\b",
+    r"\b(?:ops|opa|digo|quer dizer|alias|minto|corrig\w+|correcao|corret\w+|certo|certa|errei|errado|errada|engan\w+|"
+    r"na verdade|na real|ou melhor|perdao|sorry|actually|mud\w+|troc\w+|alter\w+|substitu\w+|novo|nova|agora)\b",
 )
 NEAR: Final = 3  # edits between two tries at typing one document
 

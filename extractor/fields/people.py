@@ -24,19 +24,17 @@ LABEL: Final = Cued(
 )
 SPOKEN: Final = Cued(
     "cha cli del emp nom raz se tom",
-    r"\b(?:em nome d[eoa]|no nome d[eoa]|nome (?:del[ea]|do cliente|da cliente|da empresa|"
-    r"completo)? ?(?:eh|e)|(?:cliente|empresa|tomador) (?:eh|se chama)|(?:del[ea]|cliente)"
-    r" (?:eh|se chama)|razao social (?:eh|e)?|chama-se|se chama) (?:o |a )?(?P<n>[^\n,;DBEVNFUT|"
-    r"]+)",
+    r"\b(?:em nome d[eoa]|no nome d[eoa]|nome (?:del[ea]|do cliente|da cliente|da empresa|completo)? ?(?:eh|e)|"
+    r"(?:cliente|empresa|tomador) (?:eh|se chama)|(?:del[ea]|cliente) (?:eh|se chama)|razao social (?:eh|e)?|"
+    r"chama-se|se chama) (?:o |a )?(?P<n>[^\n,;DBEVNFUT|]+)",
 )
 NAMED: Final = Cued(
     "nom", r"\bnome (?!d[aeo]s?\b|eh\b|e\b|fantasia\b|complet)(?P<n>[a-z][a-z' ]{1,80}?)(?=\W{0,9}(?:cnpj|cpf|[DB\n]))"
 )
 SUFFIX: Final = re.compile(r"\b(?:ltda|eireli|s[./]?a|epp|mei|associados|inc|llc|me)\.?$")
 RECIPIENT: Final = re.compile(
-    r"(?:^|\s)(?:pra|pro|para|to|for)\s{1,9}+(?:(?:a|o|os|as|um|uma|the|minha|meu|essa|esse)"
-    r"\s{1,9}+)?(?:(?:pessoa fisica|pessoa juridica|nova|novo|empresa|cliente|firma|loja)\s{1,9}+(?:(?:d[oae]|"
-    r"chamad[oa])\s{1,9}+)?)?$"
+    r"(?:^|\s)(?:pra|pro|para|to|for)\s{1,9}+(?:(?:a|o|os|as|um|uma|the|minha|meu|essa|esse)\s{1,9}+)?(?:(?:pessoa"
+    r" fisica|pessoa juridica|nova|novo|empresa|cliente|firma|loja)\s{1,9}+(?:(?:d[oae]|chamad[oa])\s{1,9}+)?)?$"
 )
 INTRO: Final = re.compile(r"\b(?:pra|pro|para|to)\s+(?:(?:a|o|os|as|um|uma|the|minha|meu)\s+)?(?=\S)")
 FOR: Final = re.compile(r"\b(?:pra|pro|para)\b")
@@ -47,12 +45,10 @@ EMAIL_OWN: Final = re.compile(  # a key of Pix is where money goes: the issuer's
     r"\b(?:(?:meu|minha|nosso|nossa) (?:e-?mail)|pix)\W*(?:(?:eh|o|no|pelo|via|por|e-?mail)\W+){0,3}$"
 )
 RECIPIENT_NOUN: Final = re.compile(
-    r"(?:empresa|padaria|clinica|loja|cliente|mercado|mercadinho|restaurante|escola|igreja|"
-    r"condominio|prefeitura|academia|farmacia|"
-    r"construtora|pet ?shop|dona|seu|sr|sra|dr|dra|doutor|doutora|salao|oficina|pousada|lanchonete|"
-    r"pizzaria|bar|imobiliaria|"
-    r"transportadora|firma|associacao|sindicato|camara|hospital|creche|faculdade|universidade|"
-    r"colegio|supermercado|acougue|papelaria)\b"
+    r"(?:empresa|padaria|clinica|loja|cliente|mercado|mercadinho|restaurante|escola|igreja|condominio|prefeitura|"
+    r"academia|farmacia|construtora|pet ?shop|dona|seu|sr|sra|dr|dra|doutor|doutora|salao|oficina|pousada|lanchonete|"
+    r"pizzaria|bar|imobiliaria|transportadora|firma|associacao|sindicato|camara|hospital|creche|faculdade|"
+    r"universidade|colegio|supermercado|acougue|papelaria)\b"
 )
 TAIL_RECIPIENT: Final = re.compile(r"\s(?:pra|pro|para [oa])\s+(?=(?P<w>\S+))")
 OF_A_NUMBER: Final = re.compile(r"[NXTMPH]\s(?:d[aeo]s?|n[ao]s?)\s$")

@@ -29,25 +29,21 @@ NUMBERED: Final = (
 LABEL: Final = re.compile(
     rf"(?<![\w])(?:(?:o |no |do |e o )?{FIELD}\b(?=\s{{0,9}}[:=])"
     rf"|(?:(?:e |o |no |do |pelo )?\b{NUMBERED}(?: (?:total|de|do|da|dele|dela|eh|e|fica|foi|deu|ficou|final|combinado|"
-    r"no|na|em|pra|para|cliente|tomador|numero|n[º°])){0,5}(?=\s{0,9}[DBEFVUN#]))"
-    r"|(?:(?:na |de |em )?(?:competencia|data(?: d[eo] servico)?|dia d[eo] servico)\b"
-    r"(?: (?:de|do|da|em|eh|e))?\s?:?\s?[TMX])"
-    r"|(?:irrf|irpj|pis|cofins|csll|inss|iss(?:qn)?|retencao|retido)\b(?=\s{0,3}[:=(]?\s?[VNP])"
-    r"|(?:vence|vencimento|vencendo|(?<!folha de )pagamento|pix|chave pix|boleto)\b"
-    r"(?=\s(?:dia|em|no|na|para|pra|via|pelo|[TMNXE])))"
+    r"no|na|em|pra|para|cliente|tomador|numero|n[º°])){0,5}(?=\s{0,9}[DBEFVUN#]))|(?:(?:na |de |em )?(?:competencia|"
+    r"data(?: d[eo] servico)?|dia d[eo] servico)\b(?: (?:de|do|da|em|eh|e))?\s?:?\s?[TMX])|(?:irrf|irpj|pis|cofins|"
+    r"csll|inss|iss(?:qn)?|retencao|retido)\b(?=\s{0,3}[:=(]?\s?[VNP])|(?:vence|vencimento|vencendo|(?<!folha"
+    r" de )pagamento|pix|chave pix|boleto)\b(?=\s(?:dia|em|no|na|para|pra|via|pelo|[TMNXE])))"
 )
 WHO: Final = re.compile(
     r"(?<![\w])(?:(?:pro |pra |para o |para a )(?:cliente|tomador|contratante)\b(?= \w)"
     r"|(?:cliente|tomador|contratante)\b(?= \w))(?<!ao cliente)(?<!de cliente)(?<!do cliente)"
 )
 ORDER: Final = re.compile(
-    r"(?<![\w-])(?:(?:pode|poderia|consegue|quero|queria|preciso|precisava|gostaria|favor|por favor|vamos|vou|bora|me)"
-    r"\s+(?:que\s+|de\s+|me\s+|ai\s+)?){0,3}"
-    r"(?:(?:emit\w+|faz\w*|faca|fez|ger\w+|tir[ae]\w*|mand[ae]\w*|solt[ae]\w*|lanc\w+|cri[ae]\w*|segue|solicito|nova|"
-    r"outra)\s+)?"
-    r"(?:(?:ai|a|o|uma|um|pra|para|mim|me|essa|esta|nova|aquela|minha|sua)\s+){0,4}"
-    r"(?:notas?|notinha|nfs-?e|nfe?|recibo)(?![a-z-]| d[eo] (?:empenho|debito|credito|X))"
-    r"(?:\s+(?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|ai|pra mim|para mim|pra gente|por favor))*"
+    r"(?<![\w-])(?:(?:pode|poderia|consegue|quero|queria|preciso|precisava|gostaria|favor|por favor|vamos|vou|bora|"
+    r"me)\s+(?:que\s+|de\s+|me\s+|ai\s+)?){0,3}(?:(?:emit\w+|faz\w*|faca|fez|ger\w+|tir[ae]\w*|mand[ae]\w*|"
+    r"solt[ae]\w*|lanc\w+|cri[ae]\w*|segue|solicito|nova|outra)\s+)?(?:(?:ai|a|o|uma|um|pra|para|mim|me|essa|esta|"
+    r"nova|aquela|minha|sua)\s+){0,4}(?:notas?|notinha|nfs-?e|nfe?|recibo)(?![a-z-]| d[eo] (?:empenho|debito|credito|"
+    r"X))(?:\s+(?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|ai|pra mim|para mim|pra gente|por favor))*"
 )
 OF_NOTES: Final = re.compile(r"\b(?:d[aeo]s?|com|por|emissao|lancamento|digitacao|em|a[os]?)\s$")
 

@@ -25,10 +25,8 @@ PRICED: Final = _set("""
 """)
 LABELS: Final = _set("valor total preco cnpj cpf documento doc email cliente tomador contratante")
 SAID: Final = _set("""
-    fiz fizemos fez prestei prestamos realizei realizamos executei executamos feito feita feitos feitas realizado
-    realizada prestado prestada referente referentes relativo relativa ref descricao discriminacao trata refere segue
-    seguinte coloca colocar bota botar poe anota anotar escreve texto lanca notas nota fiscal nf nfse nfs recibo
-    titulo emita cobrando cobrado faturar fature discriminar discrimine assim
+    prestamos realizamos executei executamos feitos feitas referente referentes relativo relativa ref descricao
+    discriminacao trata refere escreve texto nf nfse nfs titulo cobrado faturar fature discriminar discrimine
 """)
 MAY_BEGIN: Final = _set("servico servicos outros outra outro sem mais nova novo licenca")
 BEFORE: Final = (JOINTS | PRICED | LABELS | SAID | GREETINGS | POLITE | COMMAND | FUNCTION) - MAY_BEGIN

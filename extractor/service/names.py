@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 from extractor.fields.people import RECIPIENT_NOUN, SUFFIX
 from extractor.learned.labels import Rotulo
 from extractor.service.capitals import begins_in_capitals, is_of_place, names_in_capitals, tell_nothing
-from extractor.text.vocabulary import is_work
+from extractor.text.vocabulary import NOISE, is_work
 from state_machine.invoice.fields import Campo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from extractor.learned.reader import LearnedReading
     from extractor.rules import RulesReading
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ANNOUNCED: Final = 0.3
 BARE: Final = 0.6
 SMALL: Final = 0.93  # where it is written in small letters
+BETWEEN: Final = 0.45  # and fills what is between a pause and a document: "…, lua nova eventos 11.222.333/0001-81"
 _TO: Final = r"(?:pra|pro|para|p/?|aos?|as?)"
 _WHO: Final = (
     r"(?:o|a|os|as|um|uma|cliente|tomador|tomadora|empresa|contratante|firma|dona|seu|sr\.?|sra\.?|dr\.?|dra\.?)"
@@ -31,6 +32,12 @@ INTRODUCED: Final = re.compile(rf"(?<!\w){_TO}\s{{1,3}}(?:{_WHO}\s{{1,3}}){{0,3}
 CALLED: Final = re.compile(rf"(?<!\w)(?:cliente|tomador|tomadora|contratante|razao social|nome)\W{{1,3}}(?:{_WHO}\s)?$")
 OF: Final = re.compile(rf"(?<!\w)(?:d[aeo]s?|em nome d[aeo]|n[ao])\s{{1,3}}(?:{_WHO}\s{{1,3}}){{0,2}}$")
 EDGE: Final = re.compile(r"(?:^|[\n,;:|.(]|[A-Z]\W{0,3}|\s-\s|\bnotas?\s)\s{0,3}$")
+# What stands between a pause and a document: a bare number before it may count ("17 tesouras cnpj …").
+APART: Final = re.compile(rf"(?:^|[\n|;,VDE]|\s-)\s{{0,3}}(?:{_WHO}\s{{1,3}})?$")
+SMALL_HOUSE: Final = re.compile(
+    r"(?:^|[\n|VDE]|N,)[\s,;]{0,3}(?P<n>(?P<first>[a-z]{3,}) [a-z]{3,}(?: [a-z]{2,}){0,2})(?<!cnpj)(?<!cpf)"
+    r"(?=[\s,;:(-]{1,3}(?:cnpj|cpf)?\s?D)"
+)
 ENDS: Final = re.compile(r"\s{0,3}(?:$|[\n,;|.)DBV]|\s-\s)")
 DOCUMENT_AFTER: Final = re.compile(
     r"[\s,;:()\->→]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4}(?:n[º°.]?\s?|dele |dela |eh )?)?[DB]"
@@ -122,6 +129,20 @@ def _said(rules: RulesReading, learned: LearnedReading, places: Places) -> Itera
             yield match.start() + 1, end
     yield from (m.span("n") for m in TITLED.finditer(line) if _is_person(skeleton, *m.span("n")))
     yield from _beside_documents(skeleton)
+    services = [span for m in learned.of(Rotulo.SERVICO) if (span := places.line_span(m.start, m.end))]
+    yield from _small_houses(skeleton, services)
+
+
+def _small_houses(skeleton: Skeleton, services: Sequence[Span]) -> Iterator[Span]:
+    """Yield a name in small letters between a field and a document, where other words say what was done."""
+    line = skeleton.line
+    for match in SMALL_HOUSE.finditer(line):
+        start, end = match.span("n")
+        works = services or any(map(is_work, re.findall(r"[a-z]+", f"{line[:start]} {line[end:]}")))
+        seen = any(a < end and start < b for a, b in services)
+        named = skeleton.verbatim(start, end).islower() and match["first"] not in NOISE and not is_work(match["first"])
+        if works and not seen and named:
+            yield start, end
 
 
 def _may_be(rules: RulesReading, learned: LearnedReading, places: Places, span: Span) -> bool:
@@ -228,8 +249,9 @@ def _is_said(skeleton: Skeleton, span: Span, certeza: float) -> bool:
         return False
     announced = called or INTRODUCED.search(line, 0, span[0]) or DOCUMENT_AFTER.match(line, span[1])
     small = skeleton.verbatim(span[0], span[0] + 1).islower() and RECIPIENT_NOUN.match(line, span[0]) is None
-    if announced and small and not called:
-        return certeza >= SMALL  # "para manipuladores": whom the work is for, as often as who pays
+    if announced and small and not called:  # "para manipuladores": whom the work is for, as often as who pays
+        between = APART.search(line, 0, span[0]) and skeleton.verbatim(*span).islower()
+        return certeza >= (BETWEEN if between and DOCUMENT_AFTER.match(line, span[1]) else SMALL)
     if announced and not IDENTIFIED.search(line, *span):
         return certeza >= ANNOUNCED
     apart = EDGE.search(line, 0, span[0]) or (ENDS.match(line, span[1]) and not OF.search(line, 0, span[0]))

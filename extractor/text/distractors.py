@@ -110,9 +110,8 @@ DATED_STREET: Final = Cued(
 )
 STREET: Final = Cued(
     "ala av ave est pra r rod rua tra",
-    r"(?:\b(?:rua|av|avenida|travessa|alameda|praca|estrada|rod)\b\.?|(?<!\w)r\.) [a-z][a-z. ]{1,40},? "
-    r"(?:n[º°.]? ?|numero )?"
-    r"\d{1,5}(?!\w|[.,/-]\d| \d| ?(?:reais|conto|mil|pila)\b)",
+    r"(?:\b(?:rua|av|avenida|travessa|alameda|praca|estrada|rod)\b\.?|(?<!\w)r\.) [a-z][a-z. ]{1,40},? (?:n[º°.]? ?|"
+    r"numero )?\d{1,5}(?!\w|[.,/-]\d| \d| ?(?:reais|conto|mil|pila)\b)",
 )
 YEAR: Final = Cued(
     "",

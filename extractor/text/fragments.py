@@ -21,34 +21,26 @@ PAUSE: Final = re.compile(
 )
 WORD: Final = re.compile(r"[a-z0-9$&]+|[A-Z]")
 LEAD: Final = re.compile(
-    r"(?:\W+|(?:oi+e*|ola|opa|bom dia|boa tarde|boa noite|tudo bem|olha|(?:o )?seguinte|(?:mas |"
-    r"porem )?(?:na verdade|na real|alias|ops|opa|digo|quer dizer)|em vez|"
-    r"eu|a gente|nos|[oa]|eh?|foi|foram|sao|era|que|[nd][oa]s?|de|em|por|pel[oa]s?|referentes?(?: (?:ao?s?|"
-    r"as))?|refere-se ao?|sobre|um|uma|os|as|"
-    r"e|com|mais|so|entao|ai|ja|bom|ta|no caso|fiz(?:emos)?|fez|prestei|prestamos|realizei|"
-    r"realizamos|executei|feit[oa]s?|"
-    r"realizad[oa]s?|prestad[oa]s?|cobr(?:a|ar|e|ei|ando)|deu|custou|ficou|fica|total|seria|"
-    r"sera|vai ser|ser|for|the|of|an?|to|"
-    r"coloc(?:a|ar|que)|bot(?:a|ar|e)|poe|por|anot(?:a|ar|e)|escrev[ea]r?|pode|descricao|discriminacao|"
-    r"(?:a|o|por)? ?(?:hora|hr|mes|cada)(?: cada)?|trata-se d[eoa]|tipo|tambem|concerning|"
-    r"regarding|about|del?|la|el|un|una|por concepto de|"
-    r"valor(?: (?:eh|de|total))*|"
-    r"(?:cliente|tomador|paciente|contratante|aluna?)|dei|menos|ou menos|(?:mensa(?:l|is)|"
-    r"a vista|avista|via pix|no pix|pelo pix|por mes|mensalmente|"
-    r"liquidos?|brutos?|redondos?|reais|certinhos?|exatos?|cravados?|em dinheiro|a prazo))(?![a-z]))"
+    r"(?:\W+|(?:oi+e*|ola|opa|bom dia|boa tarde|boa noite|tudo bem|olha|(?:o )?seguinte|(?:mas |porem )?(?:na"
+    r" verdade|na real|alias|ops|opa|digo|quer dizer)|em vez|eu|a gente|nos|[oa]|eh?|foi|foram|sao|era|que|"
+    r"[nd][oa]s?|de|em|por|pel[oa]s?|referentes?(?: (?:ao?s?|as))?|refere-se ao?|sobre|um|uma|os|as|e|com|mais|so|"
+    r"entao|ai|ja|bom|ta|no caso|fiz(?:emos)?|fez|prestei|prestamos|realizei|realizamos|executei|feit[oa]s?|"
+    r"realizad[oa]s?|prestad[oa]s?|cobr(?:a|ar|e|ei|ando)|deu|custou|ficou|fica|total|seria|sera|vai ser|ser|for|the|"
+    r"of|an?|to|coloc(?:a|ar|que)|bot(?:a|ar|e)|poe|por|anot(?:a|ar|e)|escrev[ea]r?|pode|descricao|discriminacao|"
+    r"(?:a|o|por)? ?(?:hora|hr|mes|cada)(?: cada)?|trata-se d[eoa]|tipo|tambem|concerning|regarding|about|del?|la|el|"
+    r"un|una|por concepto de|valor(?: (?:eh|de|total))*|(?:cliente|tomador|paciente|contratante|aluna?)|dei|menos|ou"
+    r" menos|(?:mensa(?:l|is)|a vista|avista|via pix|no pix|pelo pix|por mes|mensalmente|liquidos?|brutos?|redondos?|"
+    r"reais|certinhos?|exatos?|cravados?|em dinheiro|a prazo))(?![a-z]))"
 )
 TRAIL: Final = re.compile(
     r"(?:(?<!\W)\W++|\W{1,9}|\s{1,9}+e (?:el[ea]s?|o cliente|a cliente) (?:quer|precisa|pediu|querem|precisam)\b.*|"
-    r"\s{1,9}+que (?:eu |a gente |nos |ele |ela )?(?:fiz|fizemos|prestei|prestamos|realizei|"
-    r"realizamos|fez|foi (?:feit|realizad|prestad)[oa])\b.*|\s(?:prestad|realizad|executad)"
-    r"[oa]s?(?: (?:em|no|na))?(?: mes)?(?: de)?(?: M)?|(?<![a-z])(?<!\bs[./])(?:por favor|obrigado|valeu|"
-    r"por|de|d[oa]s?|no|na|em|com|e|eh|a|o|por|pel[oa]|para|pra|pro|mas|que|foi|deu|ficou|"
-    r"fica|sao|custou|cnpj|cpf|documento|doc|valor|total|no valor|ta|ok|viu|ne|blz|beleza|"
-    r"tche|visse|oxe|uai|tudo|so|isso|email|cliente|tomador|empresa|"
-    r"por gentileza|abracos?|att|thanks|please|thank you|hein|ai|la|ja|gracias|kk+|rs(?:rs)"
-    r"*|nome|nota|cobr(?:a|ar|ei)|fechado|"
-    r"preco|custo|del[ea]s?|mes|hoje|ontem|competencia|data|dia|chave|pix|for|to|at|is|of|"
-    r"vence|vencimento|pago|pagos|cada))$"
+    r"\s{1,9}+que (?:eu |a gente |nos |ele |ela )?(?:fiz|fizemos|prestei|prestamos|realizei|realizamos|fez|"
+    r"foi (?:feit|realizad|prestad)[oa])\b.*|\s(?:prestad|realizad|executad)[oa]s?(?: (?:em|no|na))?(?: mes)?(?:"
+    r" de)?(?: M)?|(?<![a-z])(?<!\bs[./])(?:por favor|obrigado|valeu|por|de|d[oa]s?|no|na|em|com|e|eh|a|o|por|"
+    r"pel[oa]|para|pra|pro|mas|que|foi|deu|ficou|fica|sao|custou|cnpj|cpf|documento|doc|valor|total|no valor|ta|ok|"
+    r"viu|ne|blz|beleza|tche|visse|oxe|uai|tudo|so|isso|email|cliente|tomador|empresa|por gentileza|abracos?|att|"
+    r"thanks|please|thank you|hein|ai|la|ja|gracias|kk+|rs(?:rs)*|nome|nota|cobr(?:a|ar|ei)|fechado|preco|custo|"
+    r"del[ea]s?|mes|hoje|ontem|competencia|data|dia|chave|pix|for|to|at|is|of|vence|vencimento|pago|pagos|cada))$"
 )
 
 TAIL: Final = 200  # characters at the end in which they are looked for: "que eu fiz ontem na loja dele"
@@ -57,9 +49,8 @@ TRAILS: Final = 40  # of them after each other; as many words as the longest des
 # "preciso emitir uma nota fiscal de serviço": an order, of which nothing is the description.
 ORDER: Final = Cued(
     "not",
-    r".{0,60}?\bnotas?\b(?:-e\b)?(?: (?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|pra mim|"
-    r"para mim|pra gente|por favor|ai|"
-    r"de servicos?(?= d[eoa]| referente)))*",
+    r".{0,60}?\bnotas?\b(?:-e\b)?(?: (?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|pra mim|para mim|pra gente|"
+    r"por favor|ai|de servicos?(?= d[eoa]| referente)))*",
 )
 ASKED_FOR: Final = re.compile(r"\b(?:pediu|quer|queria|precisa|pedindo|solicitou)(?: (?:a|uma|de))* nota")
 BARE_LABEL: Final = re.compile(r"servicos? (?!d[eoa]s?\b)(?P<w>[a-z]+)")

@@ -13,14 +13,12 @@ if TYPE_CHECKING:
 
 ROLE: Final = Cued(
     "ins mod ove",
-    r"(?:^|[\s.;,\"'`(\[{>#*-])(?:system|assistant|developer|sistema|assistente|desenvolvedor|"
-    r"administrador|admin|tool|function|root|openai|chatgpt)(?: (?:prompt|message|mensagem|"
-    r"override|instruction\w*|note|role|user))?\s*[\"'\]>]{0,9}\s{0,9}+(?::|>|\])"
-    r"|\[/?(?:inst|sys|system)\]|<</?sys>>|</?(?:system|s|instructions?|prompt|im_start|im_end|"
-    r"user|assistant|tool)>|###\s*\w+|\"(?:role|status|intent|transition|state|estado|confirmad[oa]|"
-    r"validated?|validado|emitir|action|comando|tool)\"\s*:"
-    r"|\b(?:nova instrucao|novas instrucoes|new instructions?|instrucao do sistema|modo (?:desenvolvedor|"
-    r"admin|debug)|developer mode|override)\b",
+    r"(?:^|[\s.;,\"'`(\[{>#*-])(?:system|assistant|developer|sistema|assistente|desenvolvedor|administrador|admin|"
+    r"tool|function|root|openai|chatgpt)(?: (?:prompt|message|mensagem|override|instruction\w*|note|role|"
+    r"user))?\s*[\"'\]>]{0,9}\s{0,9}+(?::|>|\])|\[/?(?:inst|sys|system)\]|<</?sys>>|</?(?:system|s|instructions?|"
+    r"prompt|im_start|im_end|user|assistant|tool)>|###\s*\w+|\"(?:role|status|intent|transition|state|estado|"
+    r"confirmad[oa]|validated?|validado|emitir|action|comando|tool)\"\s*:|\b(?:nova instrucao|novas instrucoes|new"
+    r" instructions?|instrucao do sistema|modo (?:desenvolvedor|admin|debug)|developer mode|override)\b",
     signs=(":", ">", "]", "<", "#", '"'),
 )
 COMMANDING: Final = Cued(

@@ -33,17 +33,16 @@ _COMMAND: Final = """
 """
 _HOUSE: Final = """
     cnpj cpf documento doc valor valores preco custo custou total totais descricao discriminacao email cliente
-    tomador nome razao social competencia mes ano data dia referente reais real conto pila centavos desconto
-    descontos parcela parcelas parcelado vezes hora horas cada unidade desse dessa deste desta disso nisso
-    esse essa este esta isso isto aquele aquela numero codigo cod item pedido ordem os cep endereco telefone
-    celular whatsapp contato chave pix conta vencimento vence boleto pagamento pagar pago paga pagou recebi
-    recebido imposto impostos iss taxa liquido bruto final entrada sinal empresa pessoa fisica juridica mao obra
-    material materiais pecas vez menos porem concluida concluido pronto pronta primeiro primeira segundo
-    segunda meu minha nosso nossa dele dela deles delas encaminhada encaminhado forwarded msg mensagem audio
-    semana passada passado seguinte proximo prazo entrega vista avista dividido dividida dividir parcelar x
-    meio metade pouco poucos tanto tantos falta faltam mensal mensais mensalmente via incluso inclusa incluido
-    inclui dolar dolares euro euros amount
-    price customer client invoice aluno alunos pessoa pessoas cartao credito debito dinheiro cheque filial matriz sendo
+    tomador nome razao social competencia mes ano data referente reais conto pila centavos desconto descontos
+    parcela parcelas parcelado vezes hora horas cada unidade desse dessa deste desta disso nisso esse essa este
+    isso isto aquele aquela numero codigo cod item pedido ordem cep endereco telefone celular whatsapp contato
+    chave pix conta vencimento vence boleto pagamento pagar pago paga pagou recebi recebido imposto impostos iss
+    taxa liquido bruto final entrada sinal empresa pessoa fisica juridica mao obra material materiais pecas vez
+    menos porem concluida concluido pronto pronta primeiro primeira segundo segunda nosso nossa dele dela deles
+    delas encaminhada encaminhado forwarded msg mensagem audio semana passada passado proximo prazo entrega
+    vista avista dividido dividida dividir parcelar x meio metade pouco poucos tanto tantos falta faltam mensal
+    mensais mensalmente via incluso inclusa incluido inclui dolar dolares euro euros amount price customer
+    client invoice aluno alunos pessoas cartao credito debito dinheiro cheque filial matriz sendo
 """
 _FUNCTION: Final = """
     a o as os e ou mas que igual mesma mesmo de do da dos das no na nos nas num numa em com sem ao aos pelo
@@ -85,47 +84,38 @@ NOT_WORK: Final = _words(
     """
     confirmacao confirmacoes instrucao instrucoes situacao situacoes informacao informacoes observacao
     observacoes opcao opcoes mensagem mensagens vantagem documento documentos momento pagamento pagamentos
-    faturamento vencimento orcamento orcamentos emissao cancelamento descricao relacao razao cotacao
-    parcelamento adiantamento correcao coracao atencao solicitacao obrigacao operacao condicao condicoes
-    autorizacao aprovacao porcentagem historia vitoria gloria maioria imagem tributacao retencao
-    deducao inclusao isencao substituicao compensacao negociacao transacao devolucao indicacao pontuacao
-    viagem coragem bobagem abencao inflacao populacao eleicao televisao previsao
+    faturamento vencimento orcamento orcamentos cancelamento descricao relacao cotacao parcelamento adiantamento
+    correcao coracao atencao solicitacao obrigacao operacao condicao condicoes autorizacao aprovacao porcentagem
+    historia vitoria imagem tributacao retencao deducao isencao substituicao compensacao negociacao transacao
+    devolucao indicacao pontuacao viagem coragem bobagem abencao inflacao populacao eleicao
     """
 )
 WORK_WORDS: Final = _words(
     """
-    servico servicos instalei instalamos montei montamos troquei trocamos consertei consertamos pintei
-    pintamos arrumei limpei limpamos aluguei editei gravei gravamos filmei criei desenvolvi traduzi revisei
-    reformei reparei lavei costurei dedetizei fotografei ministrei lecionei toquei dirigi transportei
-    entreguei podei soldei formatei configurei projetei desenhei atendi assessorei cozinhei garcom garconete
-    dj cabeleireiro pedreiro eletricista motorista baba cuidadora diarista aula aulas curso cursos frete
-    fretes design projeto projetos honorarios honorario pintura reparo reparos conserto consertos reforma
-    reformas obra obras limpeza faxina diaria diarias mensalidade mensalidades anuidade aluguel hospedagem
-    site sites sistema software suporte assistencia pericia laudo laudos parecer consulta consultas exame
-    exames sessao sessoes visita visitas palestra palestras workshop evento eventos festa buffet decoracao
-    show shows musica foto fotos video videos edicao ensaio cobertura locacao transporte entrega entregas
-    mudanca mudancas carreto motoboy guincho revisao troca trocas solda poda jardim jardinagem paisagismo
-    corte cortes costura bordado arte artes logo logotipo banner campanha anuncio anuncios trafego social
-    media marketing publicidade banho tosa vacina cirurgia procedimento tratamento fisioterapia psicoterapia
-    terapia massagem drenagem manicure maquiagem cabelo sobrancelha depilacao personal treino traducao redacao
-    texto textos artigo artigos copy digitacao planilha relatorio contabilidade folha balanco irpf imposto
-    abertura baixa assessoria consultoria auditoria mentoria gestao administracao vigilancia portaria
-    seguranca monitoria monitoramento topografia desenho planta render maquete dedetizacao desentupimento
-    impermeabilizacao usinagem torno marcenaria serralheria carpintaria gesso drywall piso azulejo forro
-    telhado calha eletrica hidraulica encanador fretamento excursao passeio guia hotel plantao plantoes estudo
-    pesquisa coleta analise analises ensino reforco tutoria coaching treinamento capacitacao web app
+    servico servicos instalei instalamos montei montamos troquei trocamos consertei consertamos pintei pintamos
+    arrumei limpei limpamos aluguei editei gravei gravamos filmei criei desenvolvi traduzi revisei reformei
+    reparei lavei costurei dedetizei fotografei ministrei lecionei toquei dirigi transportei entreguei podei
+    soldei formatei configurei projetei desenhei atendi assessorei cozinhei garcom garconete dj cabeleireiro
+    pedreiro eletricista motorista baba cuidadora diarista aula aulas curso cursos frete fretes design projeto
+    projetos honorarios honorario pintura reparo reparos conserto consertos reforma reformas obra obras limpeza
+    faxina diaria diarias mensalidade mensalidades anuidade aluguel site sites sistema software suporte
+    assistencia pericia laudo laudos parecer consulta consultas exame exames sessao visita visitas palestra
+    palestras workshop evento eventos festa buffet show shows musica foto fotos video videos ensaio cobertura
+    transporte entrega entregas mudanca mudancas carreto motoboy guincho revisao troca trocas solda poda jardim
+    paisagismo corte cortes costura bordado arte artes logo logotipo banner campanha anuncio anuncios trafego
+    social media marketing publicidade banho tosa vacina cirurgia terapia manicure cabelo sobrancelha personal
+    treino texto textos artigo artigos copy planilha relatorio contabilidade folha balanco irpf imposto abertura
+    baixa gestao vigilancia portaria seguranca desenho planta render maquete torno marcenaria serralheria
+    carpintaria gesso drywall piso azulejo forro telhado calha eletrica hidraulica encanador excursao passeio
+    guia hotel plantao plantoes estudo pesquisa coleta analise analises ensino reforco coaching web app
     aplicativo landing page ecommerce loja virtual dev development consulting translation maintenance repair
     cleaning photography training class lessons lesson support hosting advisory editing diseno mantenimiento
-    clases bolo bolos salgados doces marmitas refeicoes impressao grafica panfletos cartoes convites adesivo
-    envelopamento plotagem lavagem polimento martelinho funilaria mecanica freio embreagem alinhamento
-    balanceamento oleo motor bateria calibracao calibragem laboratorio radiografia ultrassom podcast locucao
-    narracao dublagem roteiro filmagem drone diagramacao ilustracao caricatura moldura restauro despachante
-    registro marca patente peticao audiencia processo acao defesa recurso inventario divorcio
-    corretagem intermediacao comissao representacao vistoria avaliacao inspecao certificado certificacao
-    licenciamento plano pacote assinatura manutencao instalacao instalacoes configuracao formatacao backup
-    servidor rede cabeamento cameras alarme cerca portao interfone automacao energia solar painel gerador ar
-    condicionado geladeira copia copias recarga recargas xerox encadernacao crachas placas uniformes marmita
-    hidrojateamento jateamento sonorizacao iluminacao cenografia recepcao limpezas colocacao
+    clases bolo bolos salgados doces marmitas impressao grafica panfletos cartoes convites adesivo martelinho
+    funilaria mecanica freio oleo motor bateria laboratorio ultrassom podcast roteiro drone caricatura moldura
+    restauro despachante registro marca patente audiencia processo acao defesa recurso inventario divorcio
+    comissao certificado plano pacote assinatura backup servidor rede cameras alarme cerca portao interfone
+    energia solar painel gerador ar condicionado geladeira copia copias recarga recargas xerox crachas placas
+    uniformes marmita limpezas
     """
 )
 GREETING_LINE: Final = re.compile(

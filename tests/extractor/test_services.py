@@ -284,6 +284,23 @@ def test_capitals_that_name_nobody_are_of_the_service(order, service):
     )
 
 
+BESIDE = [
+    ("2 plantões no set a 950, ipê filmes 84414562000171", "2 plantões no set"),
+    ("foi 640 fechado, ipê filmes 84414562000171, live de quinta em libras", "live de quinta em libras"),
+    ("lua nova eventos 84.414.562/0001-71 palco acessível, 6h de libras 3.000", "palco acessível, 6h de libras"),
+    ("poda da cerca viva e do gramado, seu gilmar antunes 111.444.777-35, R$ 280", "poda da cerca viva e do gramado"),
+    ("pintura da sala, textura 84.414.562/0001-71 900", "pintura da sala, textura"),
+    ("consultoria, horas extras 84.414.562/0001-71 900", "consultoria, horas extras"),
+    ("NAVEMAR CNPJ 84.414.562/0001-71 ESTUFAGEM 1 CONTAINER 40 780", "ESTUFAGEM 1 CONTAINER 40 780"),
+]
+
+
+def test_a_name_beside_the_document_is_no_service_and_a_count_cuts_none():
+    """A name in small letters between a field and a document; a lone 1, which is no price. Else lists stay whole."""
+    for order, whole in BESIDE:
+        assert service(read_by_both(order, FRESH).extraction) == whole, order
+
+
 @pytest.mark.parametrize(
     ("part", "whole", "asked"),
     [
