@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from extractor.text.folding import Text
 
 CANCEL: Final = Cued(
-    "abo anu apa can dei des enc esq for jog la mai nao nov par pre que rec zer",
-    r"\b(?:zera(?:r)? tudo|recomecar|comecar (?:tudo )?(?:de novo|do zero))\b|\bcancel(?:a|e|ar|o|amos|emos|"
-    r"it)?\b(?! (?:culum))|\bdeix[ae] (?:pra|para) la\b|\bdeix[ae] quieto\b|\bdeix[ae] (?:isso|essa|ela)\b|"
-    r"^\W*deix[ae]\W*$|\besquec[ea]r?\b|\bdesist(?:o|i|ir|imos|iu)\b|\bnao (?:quero|precisa|preciso|vou (?:querer|"
-    r"emitir|precisar)|vai precisar)(?: emitir| fazer| mandar)?(?: (?:mais|nada|essa nota|a nota))(?: nao)?\b|"
-    r"\baborta\w*\b|\banula(?:r)?\b|\bpar[ae] (?:tudo|com isso|por aqui)\b|\bjoga fora\b|\bdescart[ae]r?\b|"
-    r"\bapaga tudo\b|\bnao (?:emite|emita|faz|faca|manda) mais\b|\bnao precisa(?: nao)?\W*$|"
-    r"\bdeixa(?: isso)? (?:pra|para) (?:depois|outr[ao] (?:dia|hora))\b|\bencerra(?:r)?\b|\bquero nao\b",
+    "abo anu apa can dei des enc esq for jog la mai nao nev nov par pre que rec zer",
+    r"\b(?:zera(?:r)? tudo|recomecar|comecar (?:tudo )?(?:de novo|do zero))\b|"
+    r"\bcancel(?:a|e|ar|o|amos|emos|it)?\b(?! (?:culum))|\bdeix[ae] (?:pra|para) la\b|\bdeix[ae] quieto\b|"
+    r"\bdeix[ae] (?:isso|essa|ela)\b|^\W*deix[ae]\W*$|\besquec[ea]r?\b|\bdesist(?:o|i|ir|imos|"
+    r"iu)\b|"
+    r"\bnao (?:quero|precisa|preciso|vou (?:querer|emitir|precisar)|vai precisar)(?: emitir|"
+    r" fazer| mandar)?(?: (?:mais|nada|essa nota|a nota))(?: nao)?\b|\baborta\w*\b|\banula(?:r)"
+    r"?\b|\bnever ?mind\b|\bforget (?:it|about)\b|"
+    r"\bpar[ae] (?:tudo|com isso|por aqui)\b|\bjoga fora\b|\bdescart[ae]r?\b|\bapaga tudo\b|"
+    r"\bnao (?:emite|emita|faz|faca|manda) mais\b|\bnao precisa(?: nao)?\W*$|\bdeixa(?: isso)"
+    r"? (?:pra|para) (?:depois|outr[ao] (?:dia|hora))\b|\bencerra(?:r)?\b|\bquero nao\b",
 )
 _ACTS: Final = (
     r"(?:(?:cancel|desist|anul|estorn|corrig|corrij|alter|emit)\w*|mud(?:a|ar|o|e)|troc(?:a|ar|o)|troque|retific\w+)"
@@ -56,63 +59,76 @@ FORGOTTEN: Final = re.compile(
 )
 REPEAT: Final = Cued(
     "clo cop dup igu mes nov re rea ree rep sam sem ult",
-    r"\b(?:a|o) mesm[ao] d[aoe]s?\b|\brepet\w+\b|\brepit\w+\b|\b(?:a )?mesma (?:nota|coisa|de sempre|do mes|"
-    r"da ultima|que)\b|\b(?:nota )?igual(?:zinha)? (?:a|ao|da|do|a?quel)\w*|\bigualzinha\b|\b(?:emit\w+|faz|faca|"
-    r"manda|gera|fazer) (?:a nota )?de novo\b|\bnovamente\b.{1,200}\bnota\b|\bde novo\b.{1,200}\bnota\b|"
+    r"\bquero igual\b|\b(?:a|o) mesm[ao] d[aoe]s?\b|"
+    r"\brepet\w+\b|\brepit\w+\b|\b(?:a )?mesma (?:nota|coisa|de sempre|do mes|da ultima|que)"
+    r"\b|\b(?:nota )?igual(?:zinha)? (?:a|ao|da|do|a?quel)\w*|\bigualzinha\b|\b(?:emit\w+|"
+    r"faz|faca|manda|gera|fazer) (?:a nota )?de novo\b|\bnovamente\b.{1,200}\bnota\b|\bde novo\b.{1,200}\bnota\b|"
     r"\bnota\b.{1,200}\bde novo\b|\bfaz igual\b|\bo mesmo de sempre\b|\bcomo (?:a|da) ultima\b|\bsame (?:as|"
-    r"invoice|one)\b|\bcopia a ultima\b|\bre-?emit\w+|\bduplic\w+ a\b|\boutra igual\b|\bmesm[ao] (?:do|da) (?:mes|"
-    r"semana|ultim\w+)|\bclona\w*\b|\bde sempre\b",
+    r"invoice|one)\b|\bcopia a ultima\b|\bre-?emit\w+|\bduplic\w+ a\b|\boutra igual\b|\bmesm[ao] (?:do|"
+    r"da) (?:mes|semana|ultim\w+)|\breaproveit\w+|\bclona\w*\b|\bde sempre\b",
 )
 DUPLICATE_COPY: Final = re.compile(r"\b(?:segunda|2[ªa]?) via\b")
 QUERY: Final = Cued(
     "cad con dan fat his ja kd lim lin lis min not num ond pdf pe qua rel sta tot ult ver via xml",
-    r"\bnotas?\b[^.\n]{0,25}\b(?:saiu|foi emitida|autorizou|aprovad\w+|autorizad\w+)\W*\?|\b(?:segunda|"
-    r"2[ªa]?) via\b|\b(?:minhas|ultimas|quantas|quais|listar?|lista(?:r)? as|historico|ver as|"
-    r"relatorio) (?:\w+ )?(?:notas|emissoes)\b|\bstatus\b|\bhistorico\b|\b(?:qual|quando|cade|onde|quanto|saiu|ja|"
-    r"me (?:manda|envia|passa|diz|fala)|manda|reenvia\w*|mostra\w*|ve|ver|consult\w+|quero ver|quero (?:o|a)|"
-    r"preciso d[oa]|baixar|procur\w+|busca\w*|envia\w*|deu certo|foi)\b[^.\n]{0,40}\b(?:numero d[ao]|"
-    r"ultim[ao] nota|ultimas notas|pdf|xml|danfse?|link da nota|nota (?:saiu|foi|ja|anterior|que|do mes|da semana|"
-    r"de ontem|d[ao])|nota \d+)|\b(?:a )?(?:minha )?nota (?:ja )?(?:foi|saiu|esta|ta|deu|autoriz\w*|aprov\w*)\b|"
-    r"\bja (?:emitiu|saiu|foi emitida|autorizou|aprovou)\b|\b(?:cade|kd|onde (?:ta|esta)) (?:a|o|minha|meu)\b|"
-    r"\bquanto (?:eu )?(?:ja )?(?:faturei|emiti|recebi|gastei|vendi|tenho|falta|deu (?:o|no) mes)\b|"
-    r"\bfaturamento\b|\btotal (?:do mes|emitido|do ano|faturado|de notas)\b|\bqual (?:foi )?(?:o|a) (?:numero|"
-    r"valor|data|status|situacao|ultim\w+)\b[^.\n]{1,200}\b(?:nota|emiti\w*|ultim\w+)\b|"
-    r"\bquantas\b[^.\n]{1,200}\b(?:emiti|notas)\b|\bconsultar\b|\blimite (?:do|anual)\b",
+    r"\bnotas?\b[^.\n]{0,25}\b(?:saiu|foi emitida|autorizou|aprovad\w+|autorizad\w+)\W*\?|"
+    r"\b(?:segunda|2[ªa]?) via\b|\b(?:minhas|ultimas|quantas|quais|listar?|lista(?:r)? as|"
+    r"historico|ver as|relatorio) (?:\w+ )?(?:notas|emissoes)\b|\bstatus\b|\bhistorico\b|"
+    r"\b(?:qual|quando|cade|onde|quanto|saiu|ja|me (?:manda|envia|passa|diz|fala)|manda|reenvia\w*|"
+    r"mostra\w*|ve|ver|consult\w+|quero ver|quero (?:o|a)|preciso d[oa]|baixar|procur\w+|busca\w*|"
+    r"envia\w*|deu certo|foi)\b[^.\n]{0,40}\b(?:numero d[ao]|ultim[ao] nota|ultimas notas|"
+    r"pdf|xml|danfse?|link da nota|nota (?:saiu|foi|ja|anterior|que|do mes|da semana|de ontem|"
+    r"d[ao])|nota \d+)|"
+    r"\b(?:a )?(?:minha )?nota (?:ja )?(?:foi|saiu|esta|ta|deu|autoriz\w*|aprov\w*)\b|\bja (?:emitiu|"
+    r"saiu|foi emitida|autorizou|aprovou)\b|\b(?:cade|kd|onde (?:ta|esta)) (?:a|o|minha|meu)"
+    r"\b|"
+    r"\bquanto (?:eu )?(?:ja )?(?:faturei|emiti|recebi|gastei|vendi|tenho|falta|deu (?:o|no)"
+    r" mes)\b|\bfaturamento\b|\btotal (?:do mes|emitido|do ano|faturado|de notas)\b|\bqual (?:foi )"
+    r"?(?:o|a) (?:numero|valor|data|status|situacao|ultim\w+)\b[^.\n]{1,200}\b(?:nota|emiti\w*|ultim\w+)"
+    r"\b|\bquantas\b[^.\n]{1,200}\b(?:emiti|notas)\b|\bem que pe\b|\bconsultar\b|\bquando (?:foi|"
+    r"saiu|sai|emiti)\b[^.\n]{1,200}\bnota\b|\b(?:last|my|latest) notas?\b|\blimite (?:do|anual)"
+    r"\b",
 )
 HELP: Final = Cued(
-    "ace ach aju alg ass ate cam com con da dad duv enc exp fal gen hel hum inf iss men nao opc pas pes pos "
-    "qua que oq sig soc sup uso vej voc",
-    r"\bajuda\w*\b|\bhelp\b|\bsocorro\b|\bcomo (?:que )?(?:eu )?(?:funciona|faco|fazer|emito|emitir|uso|usar|"
-    r"mando|eh que|se faz|comeco|corrijo|cancelo|mudo|altero|preencho|informo|devo|te mando|voce funciona)\b|"
-    r"\b(?:o que|que|quais)(?: dados| informacoes| documentos)?(?: (?:eh que|mais|que))? ?(?:voce|eu|"
-    r"a gente)? ?(?:precisa|preciso|tenho que|devo|falta|necessita|precisam|quer que eu|sabe|consegue|pode fazer|"
-    r"faz)\b|\b(?:quais|que) (?:dados|informacoes|campos|comandos|opcoes)\b|\bnao (?:entendi|to entendendo|"
-    r"estou entendendo|sei (?:usar|como|mexer|o que)|consigo (?:emitir|usar|entender))\b|\bmenu\b|\bcomandos\b|"
-    r"\bduvidas?\b|\bo que (?:voce|isso) (?:faz|eh)\b|\bque eh (?:isso|prosa)\b|\b(?:falar|fala|conversar|quero|"
-    r"passa|chama\w*|transfere) (?:com |um |pra |para |o |a |uma )*(?:atendente|humano|pessoa|suporte|alguem|"
-    r"gente)\b|\batendente\b|\bo que falta\b|\bfalta (?:mais )?(?:o que|alguma coisa|algo)\b|"
-    r"\bque (?:eu )?(?:mando|coloco|escrevo|ponho)\b|\b(?:qual|onde) (?:eu )?(?:acho|encontro|vejo)\b|"
-    r"\b(?:me )?explic\w+\b|\bpasso a passo\b|\b(?:posso|da pra|consigo|voce (?:emite|faz|aceita|consegue|"
-    r"trabalha)|aceita)\b[^.\n]{0,200}\?|\bcomo assim\b|\b(?:o que|oq) (?:eh|significa)\b",
+    "ace ach aju alg ass ate cam com con da dad duv enc exp fal gen hel how hum inf iss men nao opc pas pes "
+    "pos qua que oq sig soc sup tut uso vej voc wha",
+    r"\bajuda\w*\b|\bajudar?\b|\bhelp\b|\bsocorro\b|\bcomo (?:que )?(?:eu )?(?:funciona|faco|"
+    r"fazer|emito|emitir|uso|usar|mando|eh que|se faz|comeco|corrijo|cancelo|mudo|altero|preencho|"
+    r"informo|devo|te mando|voce funciona)\b|\b(?:o que|que|quais)(?: dados| informacoes| documentos)"
+    r"?(?: (?:eh que|mais|que))? ?(?:voce|eu|a gente)? ?(?:precisa|preciso|tenho que|devo|"
+    r"falta|necessita|precisam|quer que eu|sabe|consegue|pode fazer|faz)\b|"
+    r"\b(?:quais|que) (?:dados|informacoes|campos|comandos|opcoes)\b|\bnao (?:entendi|to entendendo|"
+    r"estou entendendo|sei (?:usar|como|mexer|o que)|consigo (?:emitir|usar|entender))\b|\bmenu\b|"
+    r"\bcomandos\b|\binstrucoes de uso\b|\bduvidas?\b|\bpra que serve\b|\bo que (?:voce|isso)"
+    r" (?:faz|eh)\b|\bwhat (?:do you|can you|information)\b|\bhow (?:do|does|can)\b|\bque eh (?:isso|"
+    r"prosa)\b|"
+    r"\b(?:falar|fala|conversar|quero|passa|chama\w*|transfere) (?:com |um |pra |para |o |"
+    r"a |uma )*(?:atendente|humano|pessoa|suporte|alguem|gente)\b|\batendente\b|\bo que falta\b|"
+    r"\bfalta (?:mais )?(?:o que|alguma coisa|algo)\b|\bque (?:eu )?(?:mando|coloco|escrevo|"
+    r"ponho)\b|\b(?:qual|onde) (?:eu )?(?:acho|encontro|vejo)\b|\b(?:me )?explic\w+\b|\btutorial\b|"
+    r"\bpasso a passo\b|\b(?:posso|da pra|consigo|voce (?:emite|faz|aceita|consegue|trabalha)"
+    r"|aceita)\b[^.\n]{0,200}\?|\bcomo assim\b|\b(?:o que|oq) (?:eh|significa)\b",
 )
 WANTS_NOTE: Final = Cued(
     "emi fis nec nee not nov qui sol wan wou",
-    r"\b(?:emit\w+|fazer|faz|faca|gerar?|gere|tirar?|lanc\w+|mand[ae]r?|solt\w+|cri\w+|preciso|precisava|quero|"
-    r"queria|gostaria|necessito|issue|create|nova|outra|mais uma|bora|vamos)\b[^.?\n]{0,40}\bnotas?\b|^\W*(?:nova |"
-    r"outra )?nota(?: fiscal)?\W*$|\bnota (?:nova|fiscal)\b|^\W*emitir\W*$|\b(?:emitir|emite) (?:uma|outra|mais)\b|"
-    r"\bsolicit\w+\b[^.\n]{0,20}\bnota\b|\b(?:need|want|necesito|quiero|would like)\b[^.\n]{0,20}\bnota\b",
+    r"\b(?:emit\w+|fazer|faz|faca|gerar?|gere|tirar?|lanc\w+|mand[ae]r?|solt\w+|cri\w+|preciso|"
+    r"precisava|quero|queria|gostaria|necessito|issue|create|nova|outra|mais uma|bora|vamos)"
+    r"\b[^.?\n]{0,40}\bnotas?\b|^\W*(?:nova |outra )?nota(?: fiscal)?\W*$|\bnota (?:nova|fiscal)"
+    r"\b|^\W*emitir\W*$|\b(?:emitir|emite) (?:uma|outra|mais)\b|\bsolicit\w+\b[^.\n]{0,20}\bnota\b|"
+    r"\b(?:need|want|necesito|quiero|would like)\b[^.\n]{0,20}\bnota\b",
 )
 CHANGE: Final = Cued(
     "aju alt arr atu cha col cor dig edi eng err fix mod mud pas ret tro",
-    r"\b(?:corrig\w+|corrij\w+|corre[cç]ao|corrigir|mudar?|mude|muda|alterar?|altera|altere|trocar?|troca|troque|"
-    r"editar?|edita|ajustar?|ajusta|arrumar?|arruma|modificar?|atualizar?|retificar?|change|fix|edit)\b|\b(?:errei|me"
-    r" enganei|passei errado|digitei errado|mandei errado|coloquei errado)\b",
+    r"\b(?:corrig\w+|corrij\w+|corre[cç]ao|corrigir|mudar?|mude|muda|alterar?|altera|altere|"
+    r"trocar?|troca|troque|editar?|edita|ajustar?|ajusta|arrumar?|arruma|modificar?|atualizar?|"
+    r"retificar?|change|fix|edit)\b|\b(?:errei|me enganei|passei errado|digitei errado|mandei errado|"
+    r"coloquei errado)\b",
 )
 ABOUT_US: Final = Cued(
     "art bot com hum ia maq ond pes por pq qua que rob seu voc",
-    r"^\W*(?:quanto (?:custa|cobra\w*|eh|sai|fica)|qual|quais|como|onde|por que|pq|quem)\b.*\b(?:nota|emitir|voce|"
-    r"prosa|bot|robo|plano|mensalidade)\b|\b(?:robo|humano|pessoa de verdade|inteligencia artificial|quem (?:eh|e)"
-    r" voce|seu nome)\b.{0,200}\?|\b(?:voce|isso) (?:eh|e) (?:um |uma )?(?:robo|bot|pessoa|humano|ia|maquina)\b",
+    r"^\W*(?:quanto (?:custa|cobra\w*|eh|sai|fica)|qual|quais|como|onde|por que|pq|quem)\b.*\b(?:nota|"
+    r"emitir|voce|prosa|bot|robo|plano|mensalidade)\b"
+    r"|\b(?:robo|humano|pessoa de verdade|inteligencia artificial|quem (?:eh|e) voce|seu nome)"
+    r"\b.{0,200}\?|\b(?:voce|isso) (?:eh|e) (?:um |uma )?(?:robo|bot|pessoa|humano|ia|maquina)\b",
 )
 NOTE_IS_GONE: Final = re.compile(
     r"\b(?:cancel\w*|anul\w+)\b[^.\n]{0,25}\bnotas?\b|\bnotas?\b[^.\n]{0,25}\bcancel(?:ar|a|e)\b"
@@ -123,22 +139,25 @@ NOTHING_TO_CHANGE: Final = re.compile(
 )
 PROMISE: Final = Cued(
     "daq dep est ja to vou",
-    r"\b(?:ja (?:te |lhe )?(?:mando|passo|envio|falo|vejo|volto|digo|pego)|vou (?:te )?(?:mandar|passar|enviar|ver|"
-    r"pegar|procurar|confirmar|perguntar|olhar|checar|conferir)|depois (?:eu )?(?:mando|passo|envio|falo)|daqui a"
-    r" pouco|(?:to|estou) (?:sem|procurando|vendo|pegando))\b",
+    r"\b(?:ja (?:te |lhe )?(?:mando|passo|envio|falo|vejo|volto|digo|pego)|vou (?:te )?(?:mandar|"
+    r"passar|enviar|ver|pegar|procurar|confirmar|perguntar|olhar|checar|conferir)|depois (?:eu )"
+    r"?(?:mando|passo|envio|falo)|daqui a pouco|(?:to|estou) (?:sem|procurando|vendo|pegando)"
+    r")\b",
 )
 QUESTION: Final = re.compile(
     r"\?|^\W*(?:qual|quais|quanto|quantos|quem|quando|onde|como|por que|porque|pq|o que|what|"
     r"who|when|where|why|how|cade|sera que)\b"
 )
 TASK: Final = Cued(
-    "abr aco act age aja atu boo buy cal com con dig diz emp ens esc exp fal fin ind lem lig mar me pec ped pes "
-    "pia pla pre pro rec res sho sin tel tem toc tra wri",
-    r"^\W*(?:me )?(?:conta|conte|fala|fale|diz|diga|recomenda|indica|ensina|explica|lembra|acorda|empresta|"
-    r"escreve|escreva|traduz\w*|calcul[ae]|toca|pede|peca|compra|reserva|agenda|marca|pesquisa|procura|liga|abre|"
-    r"tell me|write|translate|sing|book|buy|play|show me)\b|\bme (?:conta|conte|diz|diga|recomenda|indica|ensina|"
-    r"lembra|acorda|empresta|da um)\b|\bpiada\b|\bprevisao do tempo\b|\b(?:system )?prompt\b|\b(?:aja|finja|atue|"
-    r"act|pretend) (?:como|que|as)\b",
+    "abr aco act age aja atu boo buy cal com con dig diz emp ens esc exp fal fin ind lem lig mar me pec ped "
+    "pes pia pla pre pro rec res sho sin tel tem toc tra wri",
+    r"^\W*(?:me )?(?:conta|conte|fala|fale|diz|diga|recomenda|indica|ensina|explica|lembra|"
+    r"acorda|empresta|escreve|escreva|traduz\w*|"
+    r"calcul[ae]|toca|pede|peca|compra|reserva|agenda|marca|pesquisa|procura|liga|abre|tell me|"
+    r"write|translate|sing|book|buy|play|"
+    r"show me)\b|\bme (?:conta|conte|diz|diga|recomenda|indica|ensina|lembra|acorda|empresta|"
+    r"da um)\b|\bpiada\b|\bprevisao do tempo\b"
+    r"|\b(?:system )?prompt\b|\b(?:aja|finja|atue|act|pretend) (?:como|que|as)\b|\breceita de\b",
 )
 OTHER_TRADE: Final = Cued(
     "bol car doc emp fin lin pix ted tra",
@@ -147,8 +166,9 @@ OTHER_TRADE: Final = Cued(
     r"(?:pix|ted|doc|boleto|transferencia|emprestimo|cartao|link de pagamento)\b|\bempr[e]stimo\b|\bfinanciamento\b",
 )
 HOUSE_WORDS: Final = re.compile(
-    r"\b(?:notas?|nfse?|cnpj|cpf|emitir|emissao|iss|aliquota|retencao|imposto|tributo|simples|mei|tomador|prestador|"
-    r"valor|descricao|rps|competencia|fiscal|bot|prosa|certificado|prefeitura|servico)\b"
+    r"\b(?:notas?|nfse?|cnpj|cpf|emitir|emissao|iss|aliquota|retencao|imposto|tributo|simples|"
+    r"mei|tomador|prestador|valor|descricao|rps|competencia|fiscal|bot|prosa|certificado|prefeitura|"
+    r"servico)\b"
 )
 DID: Final = Cued(
     "que",

@@ -67,12 +67,14 @@ ASKS: Final = re.compile(
     r"eh (?:seguro|obrigad|preciso|possivel)\w*|sou obrigad\w*|vai (?:demorar|cair|dar))\b"
 )
 COMPLAINT: Final = re.compile(
-    r"\b(?:tava|estava|tavam|estavam|veio|saiu|ficou|foi|emitiu|emitiram|mandou|fez|fizeram|lancou|colocou|"
-    r"colocaram)\b[^.\n]{0,40}\b(?:errad\w*|incorret\w*|trocad[oa]|duplicad[oa]|em dobro|a mais|a menos|pra pessoa"
-    r" errada)\b|\bnota\b[^.\n]{0,30}\b(?:errada|incorreta|trocada|duplicada)\b|\berr(?:ou|aram|"
-    r"ei)\b[^.\n]{0,30}\bnota\b|\bnota\b[^.\n]{0,40}\b(?:com erro|com (?:o )?\w+ errado)\b|\besqueci (?:de |do |"
-    r"da )?(?:por|colocar|botar|incluir|informar)\b[^.\n]{0,40}\b(?:n?a|d?essa|da ultima) nota\b|\bquero (?:fazer"
-    r" uma )?reclama\w+|\breclamacao\b|\bnao (?:recebi|chegou|veio)\b[^.\n]{0,25}\b(?:nota|pdf|xml|arquivo)\b"
+    r"\b(?:tava|estava|tavam|estavam|veio|saiu|ficou|foi|emitiu|emitiram|mandou|fez|fizeram|lancou|colocou|colocaram)\b"
+    r"[^.\n]{0,40}\b(?:errad\w*|incorret\w*|trocad[oa]|duplicad[oa]|em dobro|a mais|a menos|pra pessoa errada)\b"
+    r"|\bnota\b[^.\n]{0,30}\b(?:errada|incorreta|trocada|duplicada)\b|\berr(?:ou|aram|ei)\b[^.\n]{0,30}\bnota\b"
+    r"|\bnota\b[^.\n]{0,40}\b(?:com erro|com (?:o )?\w+ errado)\b|\bnao (?:era|foi) (?:isso|esse|"
+    r"essa)\b[^.\n]{0,30}\bnota\b"
+    r"|\besqueci (?:de |do |da )?(?:por|colocar|botar|incluir|informar)\b[^.\n]{0,40}\b(?:n?a|d?essa|da ultima) nota\b"
+    r"|\bquero (?:fazer uma )?reclama\w+|\breclamacao\b|\bnao (?:recebi|chegou|veio)\b[^.\n]{0,25}\b(?:nota|pdf|xml|"
+    r"arquivo)\b"
 )
 ANOTHER: Final = re.compile(r"(?:nao[,.!]? ?)?(?:eh?|era|(?:eh? )?p(?:a)?r[ao]) outr[oa] (?P<what>[a-z]{3,30})[.!]?")
 # To change an issued note, which has a number: "muda o valor da nota 1", "substitui a nota 2".
@@ -90,31 +92,38 @@ OF_ISSUED: Final = re.compile(
 )
 LATER: Final = re.compile(
     r"\btod[oa]s?(?: os?| as?)? (?:santo )?(?:mes(?:es)?|dia \d{1,2}|semanas?|quinzenas?|segunda|sexta)\b|"
-    r"\bmensalmente\b|\b(?:so|apenas|somente) (?:amanha|depois de amanha|segunda|semana que vem|mes que vem|"
-    r"dia \d{1,2})\b|\bagend\w+|\bprograma(?:r|da|do)?\b[^.\n]{0,20}\bnota|\b(?:emit\w+|manda\w*|faz\w*|faca|"
-    r"solt\w+|ger\w+)\b[^.\n]{0,30}\b(?:amanha|depois de amanha|semana que vem|mes que vem|(?:na )?(?:segunda|terca|"
-    r"quarta|quinta|sexta)(?:-feira| que vem))\b|\bautomatic\w+\b[^.\n]{0,20}\b(?:mes|nota)|\brecorren\w+"
+    r"\bmensalmente\b"
+    r"|\bsemanalmente\b|\bmes sim\b|\b(?:so|apenas|somente) (?:amanha|depois de amanha|segunda|semana que vem|"
+    r"mes que vem|"
+    r"dia \d{1,2})\b|\bagend\w+|\bprograma(?:r|da|do)?\b[^.\n]{0,20}\bnota|\b(?:emit\w+|manda\w*|faz\w*|faca|solt\w+|"
+    r"ger\w+)\b"
+    r"[^.\n]{0,30}\b(?:amanha|depois de amanha|semana que vem|mes que vem|(?:na )?(?:segunda|terca|quarta|quinta|"
+    r"sexta)(?:-feira| "
+    r"que vem))\b|\bautomatic\w+\b[^.\n]{0,20}\b(?:mes|nota)|\brecorren\w+"
 )
 OUTSIDE: Final = re.compile(
     r"\b(?:ger\w+|emit\w+|faz\w*|faca|manda\w*|me (?:da|passa)|preciso|quero|tira\w*|pag\w+|imprim\w+|baix\w+|"
-    r"declar\w+)\b[^.;\n]{0,25}\b(?:guia|das|dasn|darf|gps|gru|boleto|holerite|irpf|imposto de renda|alvara|"
-    r"contrato|recibo|orcamento|certidao|fgts|pix|emprestimo|nota de produto|nf de produto|nfc-?e|cupom fiscal)\b|"
-    r"\bme (?:empresta|deve|devem|transfere)\b|\bguia (?:do|da|de) (?:das|inss|iss|mei)\b"
+    r"declar\w+)\b"
+    r"[^.;\n]{0,25}\b(?:guia|das|dasn|darf|gps|gru|boleto|holerite|irpf|imposto de renda|alvara|contrato|"
+    r"recibo|orcamento|certidao|fgts|pix|emprestimo|nota de produto|nf de produto|nfc-?e|cupom fiscal)\b"
+    r"|\bme (?:empresta|deve|devem|transfere)\b|\bquem me deve\b"
+    r"|\bguia (?:do|da|de) (?:das|inss|iss|mei)\b"
 )
 INVOICE_WORK: Final = re.compile(r"\b(?:servico|servicos|referente|ref|descricao|consultoria|assessoria|honorarios)\b")
 THANKS: Final = re.compile(
     r"(?:\W|^)(?:obrigad[oa]|brigad[oa]|brigadao|obg|obgd|vlw|valeu|agradec\w+|gratidao|tmj|deus (?:te|"
-    r"lhe) (?:abencoe|pague)|thanks|gracias)(?:\W|$)"
+    r"lhe) (?:abencoe|pague)|"
+    r"thanks|gracias)(?:\W|$)"
 )
 SWEARING: Final = re.compile(
     r"\b(?:porra|caralho|krl|merda|bosta|droga|inferno|saco|cacete|burr[oa]|idiota|imbecil|lix[oa]|porcaria|inutil|otari[oa])\b"
 )
 HOW_TO_USE: Final = re.compile(
-    r"\b(?:ajuda|help|socorro|menu|comandos|opcoes|tutorial|passo a passo)\b|\bcomo (?:que )?(?:isso |voce |"
-    r"eu )*(?:funciona|uso|usar|faco|fazer|emito|emitir|mando|comeco|peco)\b|\bo que (?:eh que )?(?:voce|vc|isso|"
-    r"a prosa) (?:faz|sabe|consegue)\b|\b(?:quais|que|o que|oq) (?:dados|informacoes|documentos|falta|(?:voce |"
-    r"vc )?precisa)\b|\bo que (?:eu )?(?:mando|preciso|escrevo|tenho que)\b|\bfalta (?:o que|alguma coisa|algo)\b|"
-    r"\bnao (?:entendi|sei usar)\b"
+    r"\b(?:ajuda|help|socorro|menu|comandos|opcoes|tutorial|passo a passo)\b|\bcomo (?:que )?(?:isso |voce |eu )*"
+    r"(?:funciona|uso|usar|faco|fazer|emito|emitir|mando|comeco|peco)\b|\bo que (?:eh que )?(?:voce|vc|isso|a prosa) "
+    r"(?:faz|sabe|consegue)\b|\b(?:quais|que|o que|oq) (?:dados|informacoes|documentos|falta|(?:voce |vc )?precisa)\b|"
+    r"\bo que (?:eu )?(?:mando|preciso|escrevo|tenho que)\b|\bfalta (?:o que|alguma coisa|algo)\b|\bnao (?:entendi|"
+    r"sei usar)\b"
 )
 MISTAKE: Final = re.compile(r"\berr(?:o|os|ei|ou|amos|aram|ad[oa]s?)\b")
 # What nobody tells as the reason of anything; a note that was issued twice is told like a request ("já foi emitida").
