@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from extractor.text.folding import FOLDED
 from extractor.text.hostile import ABUSE
 from extractor.text.vocabulary import COMMAND, FUNCTION, GREETINGS, POLITE
 from state_machine.invoice.fields import Campo
@@ -153,4 +155,9 @@ def without(texto: str) -> str:
 
 def _plain(texto: str) -> str:
     """Return lower-case letters without accents, as many characters as there were."""
-    return "".join(unicodedata.normalize("NFD", each.lower())[0] for each in texto)
+    return "".join(map(_bare, texto))
+
+
+@lru_cache(FOLDED)
+def _bare(letter: str) -> str:
+    return unicodedata.normalize("NFD", letter.lower())[0]
