@@ -63,6 +63,7 @@ class Settings(BaseSettings):
     nacional_sefin_url: str = ""  # none: the host of ``fiscal_environment``
     nacional_adn_url: str = ""  # likewise
     nacional_nt009_producao: date | None = None  # first day of NT 009 in production; none: ``layouts.NT009``
+    nacional_ibs_cbs_obrigatorio: date | None = None  # none: ``layouts.IBS_CBS_MUST``, at the authority's own hosts
     nacional_ca_file: Path | None = None  # PEM of authorities trusted beside the system's, for these servers only
     icp_brasil_ca_file: Path | None = None  # PEM of the roots of which one must answer for a company's certificate
     gateway_webhook_secret: SecretStr = SecretStr("")  # of the header; one, or two with a comma while rotating
@@ -231,7 +232,7 @@ class Settings(BaseSettings):
                 raise ValueError("é uma chave de 32 bytes em base64, como a de: openssl rand -base64 32") from error
         return value
 
-    @field_validator("nacional_nt009_producao", mode="before")
+    @field_validator("nacional_nt009_producao", "nacional_ibs_cbs_obrigatorio", mode="before")
     @classmethod
     def _a_day(cls, value: object) -> object:
         try:

@@ -1,4 +1,4 @@
-"""Owns the reading of an issued note's XML: what it says of service text, competence, code and the status code."""
+"""Owns the reading of an issued note's XML: service text, competence, code, status code, the issuer's number."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ _DESCRICAO = ("xDescServ", "Discriminacao")
 _COMPETENCIA = ("dCompet", "Competencia")
 _CODIGO = ("cTribNac", "ItemListaServico")
 _C_STAT = ("cStat",)
+_RPS = ("nDPS",)
+_RPS_ABRASF = ("IdentificacaoRps",)  # whose ``Numero`` is the issuer's; the note's own and the address's are others
+_MAX_RPS = 15  # digits, in both families
 
 
 def with_content(nota: Nota, xml: bytes) -> Nota:
-    """Return the note with what its XML says of the service, and the status code; an unknown layout says nothing."""
+    """Return the note with what its XML says of the service and of itself; an unknown layout says nothing."""
     root = _parsed(xml)
     if root is None:
         return nota
@@ -30,7 +33,12 @@ def with_content(nota: Nota, xml: bytes) -> Nota:
         competencia=nota.competencia or _first(root, _COMPETENCIA),
         codigo_servico=nota.codigo_servico or _first(root, _CODIGO),
         c_stat=nota.c_stat or c_stat(_first(root, _C_STAT)),
+        numero_rps=_numero(_first(root, _RPS) or _first(root, ("Numero",), within=_RPS_ABRASF)),
     )
+
+
+def _numero(said: str | None) -> int | None:
+    return int(said) if said and said.isdecimal() and len(said) <= _MAX_RPS else None
 
 
 def _parsed(xml: bytes) -> ET.Element | None:
@@ -42,14 +50,19 @@ def _parsed(xml: bytes) -> ET.Element | None:
         return None
 
 
-def _first(root: ET.Element, names: tuple[str, ...]) -> str | None:
-    """Return the text of the one element of this name, in whatever namespace; several that differ say nothing."""
-    found = {
-        text
-        for element in root.iter()
-        if isinstance(element.tag, str) and element.tag.rpartition("}")[2] in names and (text := _text(element))
-    }
+def _first(root: ET.Element, names: tuple[str, ...], within: tuple[str, ...] | None = None) -> str | None:
+    """Return the text of the one element of this name, in whatever namespace; several that differ say nothing.
+
+    ``within``: only what stands directly in elements of these names counts.
+    """
+    every = root.iter()
+    places = every if within is None else (child for place in every if _is(place, within) for child in place)
+    found = {text for element in places if _is(element, names) and (text := _text(element))}
     return found.pop() if len(found) == 1 else None
+
+
+def _is(element: ET.Element, names: tuple[str, ...]) -> bool:
+    return isinstance(element.tag, str) and element.tag.rpartition("}")[2] in names
 
 
 def _text(element: ET.Element) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Outcome,
         Rejected,
     )
+    from state_machine.services.own import IbsCbs
 
 
 Key = TypeVar("Key", bound=NaturalKey)
@@ -63,7 +64,8 @@ class Prestador:
 
     The approximate burden in percent: ``tributos_sn`` of a company of the Simples, ``tributos`` of one of the normal
     regime. ``informa_im``: the city has it in the national register, so that its inscription is said.
-    ``codigo_servico`` is that of this invoice, ``codigo_nbs`` its cNBS (nine digits), where the company says one.
+    ``codigo_servico`` is that of this invoice, ``codigo_nbs`` its cNBS (nine digits) and ``ibs_cbs`` what it says of
+    IBS and CBS, where the company says any.
     """
 
     cnpj: str
@@ -78,6 +80,7 @@ class Prestador:
     tributos: Tributos | None = None
     informa_im: bool = False
     codigo_nbs: str | None = None
+    ibs_cbs: IbsCbs | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gateway.nacional import adapter as nacional
@@ -13,12 +14,13 @@ from gateway.plugnotas import adapter as plugnotas
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from gateway.certificate.access import Certificates
     from gateway.lines import CallKind, Lines
     from gateway.port import FiscalGateway
     from state_machine.protocol.channel import Ambiente, Canal, Natureza
+    from state_machine.services.own import Servico
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class ChannelRow:
     """One channel: how it behaves, and how its adapter is opened (once for each environment in use).
 
     ``unfit`` says in pt-BR what of a company's registration (its columns by name) keeps it from issuing there,
-    and ``left_out`` what its notes will lack although they are accepted;
+    and ``left_out``, given its services too, what its notes will lack although they are accepted;
     ``missing`` likewise what of the installation's settings keeps every company from it. ``cities`` opens what is asked
     for a city's agreement and rates, and ``documents`` what is asked for the documents that name a company, where there
     is such a thing.
@@ -50,7 +52,7 @@ class ChannelRow:
     natureza: Natureza
     opens: Callable[[Surroundings], FiscalGateway]
     unfit: Callable[[Mapping[str, Any]], str | None] = lambda _company: None
-    left_out: Callable[[Mapping[str, Any]], str | None] = lambda _company: None
+    left_out: Callable[..., str | None] = lambda _company, _servicos, settings=None: None  # noqa: ARG005 - its name
     missing: Callable[[Any], str | None] = lambda _settings: None
     cities: Callable[[Surroundings], CityParameters] | None = None
     documents: Callable[[Surroundings], Distribution] | None = None
@@ -69,6 +71,7 @@ def rows_for(settings: Any, rows: Mapping[str, ChannelRow] = REGISTRY) -> Mappin
 
     The installation's own is left open: nothing starts without its settings, and companies may be registered before.
     """
+    rows = {name: replace(row, left_out=partial(row.left_out, settings=settings)) for name, row in rows.items()}
     closed = {name: row.missing(settings) for name, row in rows.items() if name != settings.gateway}
     return {name: _closed(row, why) if (why := closed.get(name)) else row for name, row in rows.items()}
 
@@ -128,6 +131,10 @@ class Channels:
         if found is None:
             found = self._opened[canal.nome, ambiente] = self._row(canal).opens(self._around(canal))
         return found
+
+    def left_out(self, canal: Canal, company: Mapping[str, Any], servicos: Sequence[Servico]) -> str | None:
+        """Say what a company's notes will lack on a channel, although they are accepted."""
+        return self._row(canal).left_out(company, servicos, settings=self._settings)
 
     def with_any(self, what: Literal["cities", "documents"]) -> tuple[str, ...]:
         """The channels that can be asked for cities, or for documents."""

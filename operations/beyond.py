@@ -163,7 +163,7 @@ def _under(begun: Walk, numero: int, today: date) -> InvoiceIntent:
     empresa = replace(begun.empresa, municipio_ibge=begun.sequencia.municipio)
     return InvoiceIntent(
         id_integracao="",
-        prestador=issuer_of(empresa, empresa.codigo_servico),
+        prestador=issuer_of(empresa, empresa.principal),
         tomador=Tomador(empresa.cnpj, None),
         valor=Decimal("0.01"),
         descricao="",

@@ -109,14 +109,15 @@ async def choose_for(
     detalhe = {"documento": tipo, "canal": canal.nome, "ambiente": canal.ambiente}
     await audit.write_by(connection, author, "mudou o canal", company.id, detalhe)
     told = [_told(company.razao_social, tipo, canal, natureza), "As notas já confirmadas seguem no canal delas."]
-    return [*told, *left_out(rows.get(nome), company)]
+    return [*told, *await left_out(connection, rows.get(nome), company)]
 
 
 async def left_out_of(database: Database, rows: KnownChannels, cnpj: str) -> list[str]:
     """Say what the notes of a company with a CNPJ as typed will lack on the channel by which it issues services."""
     async with database.transaction() as connection:
         company = await company_of(connection, cnpj)
-        return left_out(rows.get((await channels.chosen(connection, company.id)).nome), company)
+        chosen = await channels.chosen(connection, company.id)
+        return await left_out(connection, rows.get(chosen.nome), company)
 
 
 async def company_of(connection: Connection, cnpj: str) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
-from persistence.people import channels
+from persistence.people import channels, services
 from persistence.people import companies as people
 from state_machine.protocol.channel import Canal, TipoDocumento
 from state_machine.values.documents import CNPJ, DocumentoInvalido
@@ -132,9 +132,10 @@ def one_series(natureza: Natureza, serie: str) -> str:
     return str(int(serie)) if natureza.numbers == "we" and serie.isdecimal() else serie
 
 
-def left_out(row: ChannelRow | None, company: Any) -> list[str]:
+async def left_out(connection: Connection, row: ChannelRow | None, company: Any) -> list[str]:
     """Say what the notes of a registered company (its row) will lack on a channel, although they are accepted."""
-    said = row.left_out(company) if row else None
+    own = await services.of_company(connection, company.id, company.codigo_servico)
+    said = row.left_out(company, own) if row else None
     return [f"Saiba: {said}."] if said else []
 
 
@@ -208,7 +209,7 @@ async def change_company(
         raise _refusal(complaint)
     await audit.write_by(connection, author, "mudou o cadastro", company.id, {"campos": campos})
     told = "O cadastro mudou. Os resumos já mostrados são mostrados de novo; as notas confirmadas seguem como são."
-    return [told, *left_out(row, stored)]
+    return [told, *await left_out(connection, row, stored)]
 
 
 async def add_user(connection: Connection, company: Any, telefone: str, author: Author) -> list[str]:

@@ -8,10 +8,11 @@ from gateway.port import Prestador, Tributos
 
 if TYPE_CHECKING:
     from persistence.people.companies import Empresa
+    from state_machine.services.own import Servico
 
 
-def issuer_of(empresa: Empresa, codigo: str, nbs: str | None = None) -> Prestador:
-    """Return who issues an invoice of one of the company's service codes; a burden that is told in part is not told."""
+def issuer_of(empresa: Empresa, servico: Servico) -> Prestador:
+    """Return who issues an invoice of one of the company's services; a burden that is told in part is not told."""
     burden = (empresa.tributos_federal, empresa.tributos_estadual, empresa.tributos_municipal)
     told = [part for part in burden if part is not None]
     return Prestador(
@@ -20,11 +21,12 @@ def issuer_of(empresa: Empresa, codigo: str, nbs: str | None = None) -> Prestado
         inscricao_municipal=empresa.inscricao_municipal,
         municipio_ibge=empresa.municipio_ibge,
         regime=empresa.regime,
-        codigo_servico=codigo,
+        codigo_servico=servico.codigo,
         cnae=empresa.cnae,
         aliquota=empresa.aliquota,
         tributos_sn=empresa.tributos_sn,
         tributos=Tributos(*told) if len(told) == len(burden) else None,
         informa_im=empresa.informa_im,
-        codigo_nbs=nbs,
+        codigo_nbs=servico.nbs,
+        ibs_cbs=servico.grupo,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from operations.channel import company_of
@@ -10,8 +10,8 @@ from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
 from persistence.audit.records import COMMAND_LINE
 from persistence.people import services
-from state_machine.services.codes import digits, dotted, nbs, table
-from state_machine.services.own import Servico
+from state_machine.services.codes import digits, dotted, nbs, plain_digits, table
+from state_machine.services.own import IbsCbs, Servico
 from state_machine.values.text.length import tamanho
 
 if TYPE_CHECKING:
@@ -21,17 +21,25 @@ if TYPE_CHECKING:
 
 LONGEST: Final = 60  # UTF-16 units of a company's own words for a code: more is not shown beside its number
 MOST: Final = 40  # codes of a company; who has more issues for several businesses
+# CST and cClassTrib of full taxation: the common service. Which hold for a company's is its accountant's word.
+COMMON: Final = ("000", "000001")
 _GROUPS: Final = {"obra": "da obra", "atvEvento": "do evento"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceForm:
-    """A code to add, as typed; ``principal``: it is the main one from now on."""
+    """A code to add, as typed; ``principal``: it is the main one from now on.
+
+    ``nbs`` and, of IBS and CBS, ``ind_op``, ``cst`` and ``class_trib``: what is not said stays as it was.
+    """
 
     codigo: str
     descricao: str | None = None
     nbs: str | None = None
     principal: bool = False
+    ind_op: str | None = None
+    cst: str | None = None
+    class_trib: str | None = None
 
 
 async def show(database: Database, cnpj: str) -> list[str]:
@@ -56,17 +64,15 @@ async def add_to(connection: Connection, company: Any, form: ServiceForm, author
     descricao = " ".join((form.descricao or "").split()) or None
     if descricao and (tamanho(descricao) > LONGEST or "|" in descricao):
         raise CommandRefusedError(f"A descrição tem até {LONGEST} caracteres, sem o sinal |. Nada mudou.")
-    try:
-        cnbs = nbs(form.nbs) if form.nbs else None
-    except ValueError:
-        raise CommandRefusedError("O NBS tem 9 dígitos e começa por 1, como 1.1506.10.00. Nada mudou.") from None
     own = await services.of_company(connection, company.id, company.codigo_servico)
     if len({*(servico.codigo for servico in own), codigo}) > MOST:
         raise CommandRefusedError(f"Uma empresa tem até {MOST} códigos. Nada mudou.")
     former = _six(company.codigo_servico)
     if form.principal and former not in {None, codigo, *(s.codigo for s in own[1:])}:
         await services.keep(connection, company.id, next(s for s in own if s.codigo == former))
-    await services.keep(connection, company.id, Servico(codigo, descricao, cnbs))
+    was = next((servico for servico in own if servico.codigo == codigo), Servico(codigo))
+    now, supposed = _taxed(was, form)
+    await services.keep(connection, company.id, replace(now, descricao=descricao))
     principal = codigo if form.principal else company.codigo_servico
     await services.changed(connection, company.id, principal)
     detalhe = {"codigo": codigo, "principal": principal}
@@ -76,7 +82,7 @@ async def add_to(connection: Connection, company: Any, form: ServiceForm, author
         f"Atenção: a SEFIN pede no código {dotted(codigo)} os dados {row}, que a Prosa ainda não envia: essas notas "
         "serão recusadas."
     )
-    return [company.razao_social, *told, *([warned] if row else [])]
+    return [company.razao_social, *told, *supposed, *([warned] if row else [])]
 
 
 async def remove(database: Database, cnpj: str, codigo: str) -> list[str]:
@@ -98,6 +104,30 @@ async def remove_from(connection: Connection, company: Any, codigo: str, author:
     detalhe = {"codigo": said, "principal": company.codigo_servico}
     await audit.write_by(connection, author, "tirou código de serviço", company.id, detalhe)
     return [company.razao_social, *await _listed(connection, company.id, company.codigo_servico)]
+
+
+def _taxed(was: Servico, form: ServiceForm) -> tuple[Servico, list[str]]:
+    """Put what was typed of NBS, IBS and CBS in the place of what was known, and say what was only supposed."""
+    try:
+        cnbs = nbs(form.nbs) if form.nbs else was.nbs
+    except ValueError:
+        raise CommandRefusedError("O NBS tem 9 dígitos e começa por 1, como 1.1506.10.00. Nada mudou.") from None
+    before = was.ibs_cbs
+    ind_op = form.ind_op or (before.ind_op if before else None)
+    if not (form.ind_op or form.cst or form.class_trib):
+        return replace(was, nbs=cnbs), []
+    if ind_op is None or cnbs is None:
+        raise CommandRefusedError("O grupo IBS/CBS pede o NBS e o cIndOp, e a contabilidade os diz. Nada mudou.")
+    known = (before.cst, before.class_trib) if before else COMMON
+    try:
+        group = IbsCbs(
+            plain_digits(ind_op, 6), plain_digits(form.cst or known[0], 3), plain_digits(form.class_trib or known[1], 6)
+        )
+    except ValueError:
+        raise CommandRefusedError("O cIndOp tem 6 dígitos, o CST 3 e o cClassTrib 6. Nada mudou.") from None
+    supposed = before is None and not (form.cst and form.class_trib)
+    said = f"CST {COMMON[0]} e cClassTrib {COMMON[1]} são o caso comum, e valem onde nada foi dito."
+    return replace(was, nbs=cnbs, ibs_cbs=group), [f"{said} Quem decide é a contabilidade."] if supposed else []
 
 
 def _known(typed: str) -> tuple[str, str | None]:
@@ -127,6 +157,15 @@ async def _listed(connection: Connection, empresa_id: int, principal: str) -> li
     return [
         f"{number}. {dotted(servico.codigo)} – {servico.nome}"
         + (f", NBS {servico.nbs}" if servico.nbs else "")
+        + (
+            f", cIndOp {group.ind_op}, CST {group.cst}, cClassTrib {group.class_trib}"
+            if (group := servico.grupo)
+            else ""
+        )
         + (" (principal)" if servico.codigo == main else "")
         for number, servico in enumerate(own, 1)
     ]
+
+
+def _group(said: IbsCbs | None) -> str:
+    return f", cIndOp {said.ind_op}, CST {said.cst}, cClassTrib {said.class_trib}" if said else ""

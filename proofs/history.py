@@ -124,7 +124,7 @@ ON CONFLICT DO NOTHING
 """
 _EMISSIONS = """
 INSERT INTO nfse_emissao (session_id, sessao_id, revisao, prestador_id, tomador_id, prestador_cnpj, tomador_documento,
-    id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia, impressao, payload_enviado,
+    id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia, impressao, bytes,
     resposta_gateway, erro_mensagem, envios, consultas, proxima_acao_em, criado_em, enviado_em, processado_em)
 SELECT s.id, s.sessao_id, 1, s.empresa_id, t.id, e.cnpj, s.cnpj, s.id_integracao,
     CASE s.estado WHEN 'aprovado' THEN 'concluido' WHEN 'rejeitado' THEN 'rejeitado' ELSE

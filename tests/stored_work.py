@@ -32,7 +32,7 @@ WITH conversa AS (
     INSERT INTO cliente_tomador (empresa_id, cnpj) SELECT id, '12345678000195' FROM emitente RETURNING id
 )
 INSERT INTO nfse_emissao (session_id, sessao_id, revisao, prestador_id, tomador_id, prestador_cnpj, tomador_documento,
-    id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia, impressao, payload_enviado,
+    id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia, impressao, bytes,
     em_duvida, proxima_acao_em)
 SELECT sessao.id, $1, 1, emitente.id, tomador.id, '44555666000181', '12345678000195', $1 || '-r1-1', 'pendente', 1500,
     'consultoria', '01.01', '2026-11-21', $2, '[]', false, now()
@@ -65,9 +65,10 @@ async def clear(database: Database) -> None:
     await as_owner(database.pool, "TRUNCATE conversas, empresa, idempotency_records CASCADE")
 
 
-async def emission(database: Database, **columns: Any) -> int:
-    """Store a confirmed invoice of a company of its own, due now, and return its id."""
-    emissao_id = int(await database.pool.fetchval(_EMISSION, f"s{next(_numbers)}", CONTEUDO.impressao))
+async def emission(database: Database, *, payload: str = "bytes", **columns: Any) -> int:
+    """Store a confirmed invoice of a company of its own, due now, and return its id; ``payload``: the bytes' column."""
+    statement = _EMISSION.replace("bytes", payload)
+    emissao_id = int(await database.pool.fetchval(statement, f"s{next(_numbers)}", CONTEUDO.impressao))
     await change(database, "nfse_emissao", emissao_id, **columns)
     return emissao_id
 

@@ -43,6 +43,9 @@ def empresa_servico(
     listar: Annotated[bool, typer.Option("--list", help="Só mostra os códigos; é o que faz sem opção.")] = False,
     descricao: Annotated[str | None, typer.Option(help="Como a empresa chama este serviço; ajuda a escolher.")] = None,
     nbs: Annotated[str | None, typer.Option(help="cNBS deste serviço, como 1.1506.10.00.")] = None,
+    ind_op: Annotated[str | None, typer.Option(help="cIndOp do IBS e da CBS, 6 dígitos; pede o NBS.")] = None,
+    cst: Annotated[str | None, typer.Option(help="CST do IBS e da CBS; sem ele, 000, o caso comum.")] = None,
+    class_trib: Annotated[str | None, typer.Option(help="cClassTrib; sem ele, 000001, o caso comum.")] = None,
     principal: Annotated[bool, typer.Option("--principal", help="O código de --add passa a ser o principal.")] = False,
 ) -> None:
     """Mostra ou muda os códigos de serviço da empresa no emissor nacional; a conversa escolhe entre eles."""
@@ -50,10 +53,12 @@ def empresa_servico(
 
     if [add is not None, remove is not None, listar].count(True) > 1:
         fail("Diga uma coisa só: --add, --remove ou --list. Nada mudou.")
-    if add is None and (descricao is not None or nbs is not None or principal):
-        fail("--descricao, --nbs e --principal vão com --add. Nada mudou.")
+    if add is None and (principal or any(said is not None for said in (descricao, nbs, ind_op, cst, class_trib))):
+        fail("--descricao, --nbs, --ind-op, --cst, --class-trib e --principal vão com --add. Nada mudou.")
     if add is not None:
-        form = services.ServiceForm(add, descricao, nbs, principal)
+        form = services.ServiceForm(
+            codigo=add, descricao=descricao, nbs=nbs, principal=principal, ind_op=ind_op, cst=cst, class_trib=class_trib
+        )
         on_database(lambda database: services.add(database, cnpj, form))
     elif remove is not None:
         said = remove

@@ -25,7 +25,6 @@ from state_machine.machine.effects import (
     RetomarEnvio,
 )
 from state_machine.protocol.origin import conversation
-from state_machine.services.own import Servico
 from state_machine.values.address import read_address
 from state_machine.values.local_time import local_day
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from persistence.rows.outbox_messages import OutboxMessage
     from state_machine.invoice.draft import Rascunho
     from state_machine.machine.session import Sessao
+    from state_machine.services.own import Servico
 
 
 def one_reply(efeitos: Iterable[Efeito]) -> tuple[Efeito, ...]:
@@ -171,7 +171,7 @@ def _servico(rascunho: Rascunho, empresa: Empresa) -> Servico:
     """Return the code that was confirmed, else the company's main one. Raises ``ValueError`` for one not its own."""
     codigo = rascunho.validado(Campo.CODIGO)
     if codigo is None:
-        return next(iter(empresa.servicos), Servico(empresa.codigo_servico))
+        return empresa.principal
     own = next((servico for servico in empresa.servicos if servico.codigo == codigo), None)
     if own is None:
         raise ValueError("an invoice was about to be issued by a service code that is not the company's")

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from redis.exceptions import RedisError
 from sqlalchemy.exc import ArgumentError
 
-from gateway.nacional.layouts import end_of
+from gateway.nacional.layouts import deadlines, end_of
 from persistence import roles
 from persistence.access.accounts import Alcance
 from persistence.db.dsn import for_asyncpg
@@ -45,8 +45,13 @@ NO_BYTES: Final = 200 * 1024**2  # PostgreSQL stops when it cannot write its log
 LAYOUT_WARNED: Final = timedelta(days=30)
 _UNSURE_DAY: Final = "as fontes dizem 01/12/2026 ou 01/01/2027. Veja a NT 009 e ponha PROSA_NACIONAL_NT009_PRODUCAO"
 _NATIONAL: Final = """
-SELECT DISTINCT coalesce(ambiente, $1) AS ambiente FROM empresa_canal
-WHERE tipo = 'servico' AND canal = 'nacional' ORDER BY 1
+SELECT coalesce(c.ambiente, $1) AS ambiente, count(*) FILTER (WHERE e.regime = 'normal' AND (
+    EXISTS (SELECT FROM empresa_servico s WHERE s.empresa_id = e.id AND (s.nbs IS NULL OR s.ind_op IS NULL))
+    OR NOT EXISTS (
+        SELECT FROM empresa_servico s WHERE s.empresa_id = e.id AND s.codigo = replace(e.codigo_servico, '.', '')
+    )
+)) AS sem_grupo FROM empresa_canal c JOIN empresa e ON e.id = c.empresa_id
+WHERE c.tipo = 'servico' AND c.canal = 'nacional' GROUP BY 1 ORDER BY 1
 """
 _RIGHTS: Final = ("SELECT", "INSERT")  # on every table; not all of them may be changed
 _AWAY: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, ArgumentError, ValueError)
@@ -186,7 +191,22 @@ async def about_layouts(connection: Any, settings: Settings) -> list[Achado]:
     """Say of each environment in which a company issues on the national channel until when its layout is made here."""
     used = await connection.fetch(_NATIONAL, settings.fiscal_environment)
     hoje = datetime.now(SAO_PAULO).date()
-    return [_layout(settings, Ambiente(row["ambiente"]), hoje) for row in used]
+    lines = []
+    for row in used:
+        ambiente = Ambiente(row["ambiente"])
+        lines += [_layout(settings, ambiente, hoje), *_group(settings, ambiente, row["sem_grupo"], hoje)]
+    return lines
+
+
+def _group(settings: Settings, ambiente: Ambiente, empresas: int, hoje: date) -> list[Achado]:
+    must = deadlines(settings, ambiente).ibs_cbs
+    if not empresas or must is None:
+        return []
+    said = (
+        f"falta em serviços de empresas do regime normal ({empresas}); a partir de {must:%d/%m/%Y} nada é confirmado "
+        "sem ele. Veja com prosa empresa verificar, e guarde com prosa empresa servico"
+    )
+    return [(falha if must <= hoje else aviso)(f"grupo IBS/CBS: {ambiente}", said)]
 
 
 def _layout(settings: Settings, ambiente: Ambiente, hoje: date) -> Achado:

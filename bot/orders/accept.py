@@ -196,7 +196,7 @@ def intent_of(
     """
     return InvoiceIntent(
         id_integracao=integration_id(confirmed.origin.id, confirmed.origin.revisao, confirmed.tentativa),
-        prestador=issuer_of(confirmed.empresa, confirmed.servico.codigo, confirmed.servico.nbs),
+        prestador=issuer_of(confirmed.empresa, confirmed.servico),
         tomador=Tomador(confirmed.documento, confirmed.nome, confirmed.email, confirmed.endereco or endereco),
         valor=confirmed.valor,
         descricao=confirmed.descricao,

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from state_machine.protocol.emission import Finding, Outcome
     from state_machine.protocol.standing import Passo
 
+# A note stands under the number that was drawn for it, unless a forgotten submission made it under another. What was
+# refused leaves its number to the next attempt.
+_UNDER_ITS_NUMBER = frozenset({StatusEmissao.CONCLUIDO, StatusEmissao.CONFLITO})
+
 log = structlog.get_logger(__name__)
 
 
@@ -80,12 +84,14 @@ async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo:
     if passo.nota and passo.nota.situacao is Situacao.AUTORIZADA and passo.aviso == "autorizada":
         outras = await attempts.other_notes(connection, tarefa.sessao_id, tarefa.revisao, tarefa.id)
         notes.record_note(connection, tarefa.id, passo.nota, conteudo_visto=mostra_conteudo(passo.nota))
-        if tarefa.numerada and await restored.stands_elsewhere(connection, tarefa.id):
-            log.warning("note_under_another_number", emissao_id=tarefa.id)
         if parts.channels.of(tarefa.canal).natureza.substitutes:
             issued.replaced(connection, tarefa.id)
     if outras:  # the worst that can happen: people must look, and the user gets both
         log.error("two_notes_of_one_confirmation", emissao_id=tarefa.id, count=1 + len(outras))
+    if tarefa.numerada and passo.nota and passo.andamento.status in _UNDER_ITS_NUMBER:
+        told = passo.nota.numero_rps if tarefa.restored else None  # else no submission of it was forgotten
+        if await restored.stands_elsewhere(connection, tarefa.id, told):
+            log.warning("note_under_another_number", emissao_id=tarefa.id)
     if passo.nota and passo.nota.situacao is Situacao.CANCELADA and passo.status is StatusEmissao.CONCLUIDO:
         await seen_cancelled(parts.origins, connection, tarefa)
     if passo.aviso is None:

@@ -87,7 +87,8 @@ async def act(visita: Visita) -> web.StreamResponse:
 
 async def _add_code(connection: Connection, asked: Asked) -> list[str]:
     said = asked.fields
-    form = services.ServiceForm(said["codigo"], said["descricao"] or None, said["nbs"] or None, bool(said["principal"]))
+    beside = {name: said[name] or None for name in ("descricao", "nbs", "ind_op", "cst", "class_trib")}
+    form = services.ServiceForm(codigo=said["codigo"], principal=bool(said["principal"]), **beside)
     return await services.add_to(connection, asked.company, form, asked.author)
 
 
@@ -140,7 +141,7 @@ async def _release(connection: Connection, asked: Asked) -> list[str]:
 
 CHANGES: Final[Mapping[str, Change]] = {
     "mudar-cadastro": Change(("razao_social", "inscricao_municipal", "regime"), _change),
-    "dar-codigo": Change(("codigo", "descricao", "nbs", "principal"), _add_code),
+    "dar-codigo": Change(("codigo", "descricao", "nbs", "ind_op", "cst", "class_trib", "principal"), _add_code),
     "tirar-codigo": Change(("codigo",), _remove_code),
     "mudar-canal": Change(("canal", "ambiente"), _choose_channel),
     "dar-direito": Change(("telefone",), _add_person),

@@ -58,8 +58,9 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
         ("abriram uma nota", way.abertas),
         ("deram todos os dados", way.completas),
         ("confirmaram", way.confirmadas),
-        ("tiveram a nota autorizada", way.autorizadas + way.canceladas),
-        ("cancelaram ou substituíram depois", way.canceladas),
+        ("tiveram a nota autorizada", way.autorizadas + way.canceladas + way.substituidas),
+        ("cancelaram depois", way.canceladas),
+        ("substituíram depois", way.substituidas),
     ]
     return visita.pagina(
         "painel.html",

@@ -21,7 +21,7 @@ from gateway.lines import CallKind
 from gateway.nacional import errors, outcome, payload
 from gateway.nacional.cancellation import as_it_stands, cancel_finding, cancel_outcome, how_it_ended
 from gateway.nacional.dps import TP_AMB, id_dps, short_reference
-from gateway.nacional.layouts import end_of, parse
+from gateway.nacional.layouts import LayoutDays, deadlines, parse
 from gateway.nacional.processes.danfse import DanfsePool
 from gateway.nacional.processes.signing_process import Signed, Signers, SigningError
 from gateway.nacional.signature import pack
@@ -113,8 +113,8 @@ class Nacional:
 
     ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds. ``clock`` gives the
     aware moment of a check and of a cancellation; the moment of an invoice is the caller's. A call without a usable
-    certificate never leaves. ``danfse`` is closed with the adapter. From the day ``nt009`` on (``layouts.end_of``) no
-    DPS is made.
+    certificate never leaves. ``danfse`` is closed with the adapter. ``days``: the days from which no DPS is made
+    (``layouts.deadlines``).
     """
 
     name = "nacional"
@@ -137,7 +137,7 @@ class Nacional:
         danfse: NoteRender | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         check_deadline: float = CHECK_DEADLINE,
-        nt009: date | None = None,
+        days: LayoutDays | None = None,
     ) -> None:
         timeouts = {CallKind.SUBMISSION: submit_timeout, CallKind.CANCELLATION: cancel_timeout}
 
@@ -155,7 +155,7 @@ class Nacional:
         self._danfse = danfse
         self._clock = clock
         self._check_deadline = check_deadline
-        self._nt009 = nt009
+        self._days = days or LayoutDays()
         self._checks: set[asyncio.Task[Rejected | None]] = set()
 
     async def aclose(self) -> None:
@@ -189,7 +189,7 @@ class Nacional:
             stored = payload.encode(intent)
         except ValueError as error:
             return payload.refusal(str(error))
-        if (unfit := payload.unfit_at_once(intent, self._nt009, self._clock())) is not None:
+        if (unfit := payload.unfit_at_once(intent, self._days, self._clock())) is not None:
             return unfit
         # One that is late goes on without us: a process that is still starting will make the document.
         checking = asyncio.create_task(self._checked(stored))
@@ -216,8 +216,8 @@ class Nacional:
     async def prepare(self, payload_: bytes, agora: datetime) -> Prepared:
         """Return the signed DPS of a stored invoice, or what is wrong with the invoice or the certificate."""
         intent = payload.decode(payload_)
-        if (ended := payload.ended(self._nt009, agora)) is not None:
-            return ended
+        if (refused_by_day := payload.refused_by_day(intent, self._days, agora)) is not None:
+            return refused_by_day
         cnpj, reference = intent.prestador.cnpj, str(id_dps(intent))
         try:
             opened = await self._to_sign(cnpj, reference)
@@ -396,5 +396,5 @@ def opened(around: Surroundings) -> Nacional:
         query_timeout=settings.gateway_query_timeout_seconds,
         cancel_timeout=settings.cancel_timeout_seconds,
         danfse=DanfsePool(),
-        nt009=end_of(settings, around.ambiente),
+        days=deadlines(settings, around.ambiente),
     )

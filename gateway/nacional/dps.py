@@ -21,7 +21,7 @@ from gateway.keys.errors import ChaveInvalida
 from gateway.keys.id_dps import OWN_SERIES, IdDPS
 from gateway.keys.nfse import ChaveNFSe
 from gateway.keys.parts import municipality
-from gateway.nacional.layouts import NS, check, parse
+from gateway.nacional.layouts import NS, check, has_ibs_cbs, parse
 from state_machine.protocol.channel import Ambiente
 from state_machine.services.codes import digits
 from state_machine.values.documents import CNPJ, CPF, DocumentoInvalido, parse_documento
@@ -39,6 +39,7 @@ VER_APLIC: Final = "prosa"
 _OP_SIMP_NAC: Final = {"normal": "1", "mei": "2", "simples": "3"}
 _NONE, _BY_SIMPLES, _PRESTADOR, _TAXED, _NOT_RETAINED = "0", "1", "1", "1", "1"  # codes of the layout
 _OTHER_REASON: Final = "99"  # code of the layout
+_REGULAR, _CUSTOMER = "0", "0"  # codes of the layout: finNFSe, indDest
 _CEP: Final = re.compile(r"[0-9]{8}")
 _MAX_VALOR: Final = Decimal("999999999999999.99")  # TSDec15V2
 _MAX_ALIQUOTA: Final = Decimal(5)  # percent; E0595
@@ -134,6 +135,7 @@ def build(intent: InvoiceIntent, facts: Circunstancias) -> bytes:
                     totTrib=_burden(prestador.regime, facts),
                 ),
             ),
+            IBSCBS=_ibs_cbs(prestador, intent.competencia),
         ),
     )
     return checked("DPS", dps, facts.layout)
@@ -259,6 +261,25 @@ def _endereco(endereco: Endereco) -> Any:
         nro=text(f"{at}.numero", endereco.numero, 60),
         xCpl=text(f"{at}.complemento", endereco.complemento, 156) if endereco.complemento else None,
         xBairro=text(f"{at}.bairro", endereco.bairro, 60),
+    )
+
+
+def _ibs_cbs(prestador: Prestador, competencia: date) -> Any:
+    """Say how IBS and CBS see the service, whose amounts the authority makes; the customer is who receives it."""
+    said = prestador.ibs_cbs
+    if said is None or not has_ibs_cbs(prestador.regime, competencia):
+        return None
+    if prestador.codigo_nbs is None:
+        raise ValueError("prestador.codigo_nbs: the group of IBS and CBS asks for it")  # E0322
+    return nb.TcrtcinfoIbscbs(
+        finNFSe=_REGULAR,
+        cIndOp=said.ind_op,
+        indDest=_CUSTOMER,
+        valores=nb.TcrtcinfoValoresIbscbs(
+            trib=nb.TcrtcinfoTributosIbscbs(
+                gIBSCBS=nb.TcrtcinfoTributosSitClas(CST=said.cst, cClassTrib=said.class_trib)
+            )
+        ),
     )
 
 

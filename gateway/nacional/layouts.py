@@ -78,6 +78,36 @@ CALENDARIO: Final = (
 NT009: Final = {Ambiente.PRODUCAO: date(2027, 1, 1), Ambiente.HOMOLOGACAO: date(2026, 10, 31)}
 
 
+# The regimes whose DPS has the IBS/CBS group, by the competence: the last row that began holds. Both days are of
+# secondary sources, as is the third: an orientation of CGNFS-e (2026-08-07) lets the group be absent until 2026-12-31.
+IBS_CBS: Final = ((date(2026, 8, 3), frozenset({"normal"})), (date(2027, 1, 1), frozenset({"normal", "simples"})))
+IBS_CBS_MUST: Final = date(2027, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutDays:
+    """From ``nt009`` on no DPS is made, from ``ibs_cbs`` on none of the normal regime without that group."""
+
+    nt009: date | None = None
+    ibs_cbs: date | None = None
+
+
+def has_ibs_cbs(regime: str, competencia: date) -> bool:
+    """Say whether the DPS of a regime has the IBS/CBS group for a competence; another one is refused (E0850)."""
+    begun = [regimes for desde, regimes in IBS_CBS if desde <= competencia]
+    return bool(begun) and regime in begun[-1]
+
+
+def deadlines(settings: Any, ambiente: Ambiente) -> LayoutDays:
+    """Return the days of an environment."""
+    must: date | None = settings.nacional_ibs_cbs_obrigatorio
+    return LayoutDays(end_of(settings, ambiente), must or (None if _elsewhere(settings, ambiente) else IBS_CBS_MUST))
+
+
+def _elsewhere(settings: Any, ambiente: Ambiente) -> bool:
+    return bool(settings.nacional_sefin_url) and ambiente == settings.fiscal_environment
+
+
 def end_of(settings: Any, ambiente: Ambiente) -> date | None:
     """Return the first day of NT 009 in an environment; ``None`` where nobody knows one.
 
@@ -87,8 +117,7 @@ def end_of(settings: Any, ambiente: Ambiente) -> date | None:
     if ambiente is Ambiente.PRODUCAO and settings.nacional_nt009_producao is not None:
         chosen: date = settings.nacional_nt009_producao
         return chosen
-    elsewhere = settings.nacional_sefin_url and ambiente == settings.fiscal_environment
-    return None if elsewhere else NT009[ambiente]
+    return None if _elsewhere(settings, ambiente) else NT009[ambiente]
 
 
 def layout_for(ambiente: Ambiente, dia: date, calendario: Sequence[Inicio] = CALENDARIO) -> Layout:

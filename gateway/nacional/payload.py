@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gateway.keys.id_dps import OWN_SERIES
 from gateway.nacional.dps import Circunstancias, customer_name, id_dps, national_code
-from gateway.nacional.layouts import layout_for
+from gateway.nacional.layouts import IBS_CBS_MUST, has_ibs_cbs, layout_for
 from gateway.port import Endereco, Explicacao, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.emission import Rejected
+from state_machine.services.codes import dotted
+from state_machine.services.own import IbsCbs
 from state_machine.values.local_time import SAO_PAULO
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from gateway.nacional.layouts import LayoutDays
     from state_machine.protocol.channel import Ambiente
+    from state_machine.services.own import Servico
 
 BACK: Final = timedelta(minutes=1)  # a moment ahead of SEFIN's clock is refused: E0008
 _SUPORTE: Final = "isso quem ajusta é o suporte"
@@ -44,6 +48,13 @@ _LEIAUTE: Final = Explicacao(
     None,
     suporte=True,
 )
+_IBS_CBS: Final = "ibs_cbs"
+_GRUPO: Final = Explicacao(
+    "a nota de uma empresa do regime normal agora leva o grupo dos novos impostos (IBS e CBS), e faltam os códigos "
+    "dele no cadastro deste serviço; quem os diz é a contabilidade, e quem os guarda é o suporte",
+    None,
+    suporte=True,
+)
 _CADASTRO: Final = Explicacao(
     f"um dado do cadastro da sua empresa não serve para o emissor nacional; {_SUPORTE}", None, suporte=True
 )
@@ -52,8 +63,9 @@ _CADASTRO: Final = Explicacao(
 def encode(intent: InvoiceIntent) -> bytes:
     """Return the invoice as JSON: same invoice, same bytes. Raises ``ValueError`` where it names no DPS."""
     told = {**asdict(intent), "idDps": str(id_dps(intent))}
-    if intent.prestador.codigo_nbs is None:
-        del told["prestador"]["codigo_nbs"]  # an older release does not know it
+    for name in ("codigo_nbs", "ibs_cbs"):  # an older release does not know them
+        if told["prestador"][name] is None:
+            del told["prestador"][name]
     substitui = told.pop("substitui")
     if substitui is not None:
         # An older release would leave the name out and make a second note: to it these bytes are no invoice.
@@ -91,12 +103,6 @@ def circumstances(intent: InvoiceIntent, ambiente: Ambiente, agora: datetime) ->
     )
 
 
-_IBS_CBS: Final = (
-    "no regime normal a nota sai sem o grupo IBS/CBS, devido desde 03/08/2026; por orientação de 07/08/2026, a falta "
-    "dele não recusa a nota até 31/12/2026 (confira com a contabilidade)"
-)
-
-
 def unfit(company: Mapping[str, Any]) -> str | None:
     """Say in pt-BR what of a company's registration makes no DPS, and what to do; ``company``: its columns by name."""
     serie, regime = company["serie_rps"] or "", company["regime"]
@@ -119,25 +125,38 @@ def unfit(company: Mapping[str, Any]) -> str | None:
     return None
 
 
-def left_out(company: Mapping[str, Any]) -> str | None:
+def left_out(company: Mapping[str, Any], servicos: Sequence[Servico], settings: Any = None) -> str | None:
     """Say in pt-BR what a company's notes will lack, although they are accepted; ``company``: its columns by name."""
-    return _IBS_CBS if company["regime"] == "normal" else None
-
-
-def ended(nt009: date | None, agora: datetime) -> Rejected | None:
-    """Return the refusal of every invoice from the first day of a layout on that is not built."""
-    if nt009 is None or agora.astimezone(SAO_PAULO).date() < nt009:
+    lacking = ", ".join(dotted(servico.codigo) for servico in servicos if servico.grupo is None)
+    if company["regime"] != "normal" or not lacking:
         return None
-    return refusal(f"{ENDED}: NT 009 holds since {nt009}, and its documents are not built")
+    must = (settings and settings.nacional_ibs_cbs_obrigatorio) or IBS_CBS_MUST
+    return (
+        f"no regime normal a nota leva o grupo IBS/CBS, devido desde 03/08/2026, e faltam os dados dele em {lacking}; "
+        f"a nota sai sem o grupo até {must - timedelta(days=1):%d/%m/%Y} (orientação do CGNFS-e de 07/08/2026), e a "
+        f"partir de {must:%d/%m/%Y} nada é confirmado sem ele. Peça à contabilidade NBS, cIndOp, CST e cClassTrib, e "
+        "guarde com prosa empresa servico ou no console"
+    )
 
 
-def unfit_at_once(intent: InvoiceIntent, nt009: date | None, agora: datetime) -> Rejected | None:
+def refused_by_day(intent: InvoiceIntent, days: LayoutDays, agora: datetime) -> Rejected | None:
+    """Return the refusal of an invoice by its day: of a layout that is not built, or of a group that it must have."""
+    hoje, prestador = agora.astimezone(SAO_PAULO).date(), intent.prestador
+    if days.nt009 is not None and hoje >= days.nt009:
+        return refusal(f"{ENDED}: NT 009 holds since {days.nt009}, and its documents are not built")
+    due = prestador.regime == "normal" and has_ibs_cbs(prestador.regime, intent.competencia)
+    if due and prestador.ibs_cbs is None and days.ibs_cbs is not None and hoje >= days.ibs_cbs:
+        return refusal(f"{_IBS_CBS}: the normal regime must say it since {days.ibs_cbs}")
+    return None
+
+
+def unfit_at_once(intent: InvoiceIntent, days: LayoutDays, agora: datetime) -> Rejected | None:
     """Return the refusal that takes no document to know: a busy machine that makes none in time says it too."""
     try:
         customer_name(intent.tomador)
     except ValueError as error:
         return refusal(str(error))
-    return ended(nt009, agora)
+    return refused_by_day(intent, days, agora)
 
 
 def refusal(complaint: str) -> Rejected:
@@ -151,6 +170,8 @@ def explained(campos: tuple[tuple[str, str], ...]) -> Explicacao:
     field = campos[0][0]
     if field == ENDED:
         return _LEIAUTE
+    if field == _IBS_CBS:
+        return _GRUPO
     if field.startswith("tomador.endereco"):
         return _ENDERECO
     return _BLAMED.get(field, _CADASTRO)
@@ -158,7 +179,7 @@ def explained(campos: tuple[tuple[str, str], ...]) -> Explicacao:
 
 def _intent(told: dict[str, Any]) -> InvoiceIntent:
     prestador, tomador = told["prestador"], told["tomador"]
-    burden = prestador["tributos"]
+    burden, group = prestador["tributos"], prestador.get("ibs_cbs")
     return InvoiceIntent(
         id_integracao=told["id_integracao"],
         prestador=Prestador(
@@ -167,6 +188,7 @@ def _intent(told: dict[str, Any]) -> InvoiceIntent:
                 "aliquota": _decimal(prestador["aliquota"]),
                 "tributos_sn": _decimal(prestador["tributos_sn"]),
                 "tributos": Tributos(**{who: Decimal(part) for who, part in burden.items()}) if burden else None,
+                "ibs_cbs": IbsCbs(**group) if group else None,
             }
         ),
         tomador=Tomador(

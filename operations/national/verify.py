@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from gateway.nacional.payload import left_out, unfit
+from gateway.nacional.payload import unfit
 from gateway.port import InvoiceIntent, Rps, Tomador
 from operations.channel import company_of
 from operations.issuer import issuer_of
@@ -61,11 +61,12 @@ async def verify(database: Database, channels: Channels, cnpj: str) -> list[Conf
     ours = next((each for each in known if each.sequencia == sequencia), None)
     bloqueado = ours.bloqueado if ours else None
     rps = Rps(sequencia.serie, ours.ultimo + 1 if ours else empresa.primeiro_rps)
+    lacks = channels.left_out(empresa.canal, company, empresa.servicos)
     intent = _example(empresa, rps, hoje)
     try:
         return [
             await _document(gateway, intent, unfit(company)),
-            *(Conferido(f"IBS/CBS: {lacks}.", serve=True) for lacks in (left_out(company),) if lacks),
+            *([Conferido(f"IBS/CBS: {lacks}.", serve=True)] if lacks else []),
             *await _city(database, cities, canal, empresa, hoje),
             await _shared(database, canal, sequencia) or await _series(gateway, intent, rps, bloqueado),
         ]
@@ -77,7 +78,7 @@ def _example(empresa: Empresa, rps: Rps, hoje: date) -> InvoiceIntent:
     """Return an invoice of which nothing is sent: its DPS is made, and the note under its number is asked for."""
     return InvoiceIntent(
         id_integracao="verificar",
-        prestador=issuer_of(empresa, empresa.codigo_servico),
+        prestador=issuer_of(empresa, empresa.principal),
         tomador=Tomador(_NOBODYS_CPF, "Cliente de exemplo"),
         valor=Decimal("1.00"),
         descricao="Serviço de exemplo",

@@ -8,6 +8,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
@@ -155,8 +156,7 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
 
 def stored_bytes(row: Any) -> bytes:
     """Return what is sent of an emission's row, or what it is made of as long as it is not made."""
-    kept: bytes = row.payload_enviado if row.bytes is None else row.bytes  # an older release writes only the former
-    return kept
+    return orjson.dumps(row.intencao) if row.bytes is None else bytes(row.bytes)
 
 
 def _andamento(row: Any, status: StatusEmissao) -> Andamento:

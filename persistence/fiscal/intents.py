@@ -78,16 +78,9 @@ _CREATE = nfse_emissao.insert().values(proxima_acao_em=sa.func.now()).returning(
 
 
 _PREPARED = sa.text(f"""
-UPDATE nfse_emissao SET bytes = :payload, payload_enviado = :payload, a_preparar = false
+UPDATE nfse_emissao SET bytes = :payload, a_preparar = false
 WHERE id = :id AND epoch = :epoch AND status = '{StatusEmissao.PENDENTE}' AND a_preparar
 """)  # noqa: S608 - our own constants
-_VERSIONS = sa.text("""
-INSERT INTO nfse_preparo (emissao_id, versao, payload)
-SELECT :id, coalesce(max(p.versao), 0) + v.ordem, v.payload
-FROM (VALUES (1, CAST(:antes AS bytea)), (2, CAST(:payload AS bytea))) AS v (ordem, payload)
-LEFT JOIN nfse_preparo p ON p.emissao_id = :id
-GROUP BY v.ordem, v.payload
-""")
 
 
 async def upsert_tomador(connection: Connection, empresa_id: int, values: dict[str, Any]) -> int:
@@ -112,7 +105,6 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "em_duvida": nova.perguntar,
         "intencao": orjson.loads(nova.payload) if nova.a_preparar else None,
         "bytes": None if nova.a_preparar else nova.payload,
-        "payload_enviado": nova.payload,
         "correlacao": nova.correlacao,
         "serie_rps": nova.serie_rps,
         "numero_rps": nova.numero_rps,
@@ -126,10 +118,8 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
 
 
 async def prepared(connection: Connection, tarefa: Tarefa, payload: bytes) -> Tarefa:
-    """Make ``payload`` the bytes that are sent, and keep those before. Raises ``OrderLeaseLostError``."""
+    """Make ``payload`` the bytes that are sent. Raises ``OrderLeaseLostError``."""
     values = {"id": tarefa.id, "epoch": tarefa.epoch, "payload": payload}
     if (await connection.execute(_PREPARED, values)).rowcount != 1:
         raise OrderLeaseLostError(tarefa.andamento.id_integracao)
-    versions = {"id": tarefa.id, "antes": tarefa.payload, "payload": payload}
-    await connection.execute(_VERSIONS, versions)
     return replace(tarefa, payload=payload, a_preparar=False)

@@ -15,6 +15,7 @@ from persistence.tables import conversas, empresa, session_snapshot, usuario
 from state_machine.machine.session import Emissor
 from state_machine.machine.states import ESPERAM_USUARIO, Estado
 from state_machine.protocol.channel import Canal, TipoDocumento
+from state_machine.services.own import Servico
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from persistence.access.accounts import Alcance
     from persistence.db.connection import Connection
-    from state_machine.services.own import Servico
 
 BRAZIL = "55"
 OLD_MOBILE_LENGTH = 12  # country, area code and eight digits: a mobile account from before the ninth digit
@@ -106,6 +106,11 @@ class Empresa:
     def emissor(self) -> Emissor:
         """The company as a session names it."""
         return Emissor(self.id, self.cnpj, self.razao_social, self.versao)
+
+    @property
+    def principal(self) -> Servico:
+        """The service of the main code."""
+        return next(iter(self.servicos), Servico(self.codigo_servico))
 
 
 COLUMNS: Final = tuple(name for name in Empresa.__slots__ if name not in {"servicos", "canal"})  # of its row

@@ -199,8 +199,7 @@ def _addresses(row: Any) -> list[str]:
 
 # Bytes leave as what they are: the request as its JSON text, a file in base64.
 _ROW = {
-    "nfse_emissao": "to_jsonb(t) || jsonb_build_object('payload_enviado', convert_from(t.payload_enviado, 'UTF8'), "
-    "'bytes', convert_from(t.bytes, 'UTF8'))",
+    "nfse_emissao": "to_jsonb(t) - 'payload_enviado' || jsonb_build_object('bytes', convert_from(t.bytes, 'UTF8'))",
     "nfse_documento": "to_jsonb(t) || jsonb_build_object('conteudo', encode(t.conteudo, 'base64'))",
 }
 

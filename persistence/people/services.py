@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from persistence.tables import empresa, empresa_servico
 from persistence.versions import literals
 from state_machine.protocol.channel import NATIONAL_LIST, TipoDocumento
 from state_machine.services.codes import digits
-from state_machine.services.own import Servico
+from state_machine.services.own import IbsCbs, Servico
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,20 +20,22 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
 
 _S = empresa_servico.c
-_ROWS: Final = sa.select(_S.codigo, _S.descricao, _S.nbs).where(_S.empresa_id == sa.bindparam("b_empresa"))
+_FIELDS: Final = ("nbs", "ind_op", "cst", "class_trib", "descricao")  # the last may hold anything but a |
+_ROWS: Final = sa.select(_S.codigo, *(_S[name] for name in _FIELDS)).where(_S.empresa_id == sa.bindparam("b_empresa"))
 _OF: Final = _ROWS.order_by(_S.criado_em, _S.codigo)
 
 
 def column(e: str) -> str:
-    """Return the SQL of a company's codes as an array of ``codigo|nbs|descricao``; ``e`` names the company's row.
+    """Return the SQL of a company's codes as an array of texts, joined by "|"; ``e`` names the company's row.
 
     Null where the company's channel does not take codes of the national list.
     """
+    told = " || '|' || ".join(["es.codigo", *(f"coalesce(es.{name}, '')" for name in _FIELDS)])
     return f"""CASE WHEN EXISTS (
         SELECT FROM empresa_canal ec
         WHERE ec.empresa_id = {e}.id AND ec.tipo = '{TipoDocumento.SERVICO}' AND ec.canal IN ({literals(NATIONAL_LIST)})
     ) THEN ARRAY(
-        SELECT es.codigo || '|' || coalesce(es.nbs, '') || '|' || coalesce(es.descricao, '') FROM empresa_servico es
+        SELECT {told} FROM empresa_servico es
         WHERE es.empresa_id = {e}.id ORDER BY es.criado_em, es.codigo
     ) END"""  # noqa: S608 - our own constants
 
@@ -41,8 +44,13 @@ def read(principal: str, stored: Iterable[str] | None) -> tuple[Servico, ...]:
     """Return what ``column`` told as services, the main one first; none where the list is not the channel's."""
     if stored is None:
         return ()
-    parts = (text.split("|", 2) for text in stored)
-    return _ordered(principal, [Servico(codigo, descricao or None, nbs or None) for codigo, nbs, descricao in parts])
+    return _ordered(principal, [_service(*text.split("|", len(_FIELDS))) for text in stored])
+
+
+def _service(codigo: str, *beside: str | None) -> Servico:
+    nbs, ind_op, cst, class_trib, descricao = beside
+    group = IbsCbs(ind_op, cst, class_trib) if ind_op and cst and class_trib else None
+    return Servico(codigo, descricao or None, nbs or None, group)
 
 
 def _ordered(principal: str, rows: list[Servico]) -> tuple[Servico, ...]:
@@ -57,12 +65,13 @@ def _ordered(principal: str, rows: list[Servico]) -> tuple[Servico, ...]:
 async def of_company(connection: Connection, empresa_id: int, principal: str) -> tuple[Servico, ...]:
     """Return a company's services whatever its channel, the main one first."""
     rows = await connection.execute(_OF, {"b_empresa": empresa_id})
-    return _ordered(principal, [Servico(row.codigo, row.descricao, row.nbs) for row in rows])
+    return _ordered(principal, [_service(*row) for row in rows])
 
 
 async def keep(connection: Connection, empresa_id: int, servico: Servico) -> None:
     """Add a code to a company's, or change what stands beside it."""
     values: dict[str, Any] = {"descricao": servico.descricao, "nbs": servico.nbs}
+    values |= asdict(servico.ibs_cbs) if servico.ibs_cbs else dict.fromkeys(IbsCbs.__slots__)
     row = insert(empresa_servico).values(empresa_id=empresa_id, codigo=servico.codigo, **values)
     await connection.execute(row.on_conflict_do_update(index_elements=[_S.empresa_id, _S.codigo], set_=values))
 

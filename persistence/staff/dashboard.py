@@ -36,7 +36,7 @@ async def read(connection: Connection, alcance: Alcance, days: int) -> Painel:
     """Return the kept sums for who sees every company; else, and without fresh ones, count now."""
     if alcance.todas:
         fresh = painel.c.contado_em > sa.func.now() - FRESH
-        whole = painel.c.dados.has_key("canceladas")  # the release before keeps sums without them
+        whole = painel.c.dados.has_key("substituidas")  # the release before keeps sums without them
         row = (await connection.execute(painel.select().where(painel.c.dias == days, fresh, whole))).one_or_none()
         if row is not None:
             return _of(row.dados, row.contado_em)
@@ -51,7 +51,8 @@ async def refresh(database: Database) -> int:
             caminho = asdict(counted.caminho)
             values = {
                 "dados": {
-                    "canceladas": caminho.pop("canceladas"),  # beside: the release before reads every key of the way
+                    # Beside: the release before reads every key of the way.
+                    **{name: caminho.pop(name) for name in ("canceladas", "substituidas")},
                     "caminho": caminho,
                     "por_dia": counted.por_dia,
                     "recusas": counted.recusas,
@@ -75,7 +76,7 @@ async def _count(connection: Connection, alcance: Alcance, days: int) -> Painel:
 
 def _of(dados: dict[str, Any], contado_em: datetime) -> Painel:
     return Painel(
-        Caminho(**dados["caminho"], canceladas=dados["canceladas"]),
+        Caminho(**dados["caminho"], canceladas=dados["canceladas"], substituidas=dados["substituidas"]),
         [(str(dia), int(quantas)) for dia, quantas in dados["por_dia"]],
         [(str(codigo), int(quantas)) for codigo, quantas in dados["recusas"]],
         contado_em,

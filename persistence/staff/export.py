@@ -28,7 +28,7 @@ _NOTE = (
     SUBSTITUTA.label("substituida_por"),
     _E.valor_servico,
     _E.descricao_servico,
-    sa.func.coalesce(_E.bytes, _E.payload_enviado).label("bytes"),
+    _E.bytes,
 )
 _MOMENT = sa.func.timezone("America/Sao_Paulo", sa.func.coalesce(_N.criado_em, session_snapshot.c.created_at))
 

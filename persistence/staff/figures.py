@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
-from persistence.staff.case import CANCELADAS
+from persistence.staff.case import CANCELADAS, SUBSTITUIDAS
 from persistence.staff.groups import CODE, GROUP_RESOLVED, OPEN, WHEN, last_resolution
 from persistence.tables import (
     empresa,
@@ -39,7 +39,8 @@ _E = nfse_emissao.c
 class Caminho:
     """How far the sessions of a time came; seconds from the first word to the invoice, and messages for each.
 
-    ``autorizadas`` have a note that stands; of ``canceladas`` every note was cancelled.
+    ``autorizadas`` have a note that stands; of ``canceladas`` every note was cancelled, and of ``substituidas`` another
+    one took the place.
     """
 
     abertas: int
@@ -47,6 +48,7 @@ class Caminho:
     confirmadas: int
     autorizadas: int
     canceladas: int
+    substituidas: int
     mediana: float | None
     p95: float | None
     mensagens: int
@@ -106,13 +108,14 @@ async def way(connection: Connection, alcance: Alcance, since: timedelta) -> Cam
     """Count how far sessions came, and how long an invoice took."""
     s = snapshot.c
     recent = sa.and_(s.created_at > sa.func.now() - since, alcance.em(s.empresa_id))
-    cancelled = s.id.in_(CANCELADAS)
+    cancelled, replaced = s.id.in_(CANCELADAS), s.id.in_(SUBSTITUIDAS)
     counts = sa.select(
         sa.func.count().label("abertas"),
         sa.func.count().filter(s.resumos > 0).label("completas"),
         sa.func.count().filter(s.id_integracao.is_not(None)).label("confirmadas"),
         sa.func.count().filter(s.estado == Estado.APROVADO, ~cancelled).label("autorizadas"),
-        sa.func.count().filter(s.estado == Estado.APROVADO, cancelled).label("canceladas"),
+        sa.func.count().filter(s.estado == Estado.APROVADO, cancelled, ~replaced).label("canceladas"),
+        sa.func.count().filter(s.estado == Estado.APROVADO, cancelled, replaced).label("substituidas"),
     ).where(recent)
     took = sa.func.extract("epoch", nfse_processada.c.criado_em - s.created_at)
     times = sa.select(
@@ -132,6 +135,7 @@ async def way(connection: Connection, alcance: Alcance, since: timedelta) -> Cam
         a.confirmadas,
         a.autorizadas,
         a.canceladas,
+        a.substituidas,
         float(b.mediana) if b.mediana is not None else None,
         float(b.p95) if b.p95 is not None else None,
         mensagens,

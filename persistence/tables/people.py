@@ -55,9 +55,17 @@ empresa_servico = sa.Table(
     sa.Column("codigo", sa.Text, primary_key=True),  # cTribNac: six digits
     sa.Column("descricao", sa.Text),  # what the company calls it
     sa.Column("nbs", sa.Text),  # cNBS: nine digits
+    sa.Column("ind_op", sa.Text),  # cIndOp, CST and cClassTrib of IBS and CBS: all three or none
+    sa.Column("cst", sa.Text),
+    sa.Column("class_trib", sa.Text),
     now("criado_em"),
     sa.CheckConstraint("codigo ~ '^[0-9]{6}$'", name="codigo"),
     sa.CheckConstraint("nbs ~ '^1[0-9]{8}$'", name="nbs"),
+    sa.CheckConstraint(
+        "num_nonnulls(ind_op, cst, class_trib) IN (0, 3) AND (ind_op IS NULL OR "
+        "ind_op ~ '^[0-9]{6}$' AND cst ~ '^[0-9]{3}$' AND class_trib ~ '^[0-9]{6}$')",
+        name="ibs_cbs",
+    ),
 )
 
 empresa_certificado = sa.Table(

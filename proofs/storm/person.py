@@ -85,7 +85,7 @@ class Person:
         if wish.antes is not None:
             old = summary
             await self._say(f"na verdade o valor é {brl(wish.valor)}")
-            summary = await self._summary(other_than=old)
+            summary = await self._summary(other_than=old, shows=f"R$ {brl(wish.valor)}")
             if wish.toca_antiga:
                 await self._tap(old, CONFIRM)
                 await self._reply()
@@ -191,8 +191,11 @@ class Person:
     async def _with_button(self, prefix: str) -> Bubble:
         return await self._see(lambda b: any(button.id.startswith(prefix) for button in b.buttons))
 
-    async def _summary(self, *, other_than: Bubble | None = None, session: bool = False) -> Bubble:
-        """Return a summary; one of another session where ``session``, else of another revision than ``other_than``."""
+    async def _summary(self, *, other_than: Bubble | None = None, session: bool = False, shows: str = "") -> Bubble:
+        """Return a summary; one of another session where ``session``, else of another revision than ``other_than``.
+
+        Only one that ``shows`` what was corrected is read on: a database that forgot shows the former amount anew.
+        """
 
         def name(button_id: str) -> str:
             return button_id.rpartition(":")[0] if session else button_id
@@ -200,7 +203,7 @@ class Person:
         old = {name(button.id) for button in other_than.buttons} if other_than else set()
 
         def fits(b: Bubble) -> bool:
-            new = any(x.id.startswith(CONFIRM) and name(x.id) not in old for x in b.buttons)
+            new = any(x.id.startswith(CONFIRM) and name(x.id) not in old for x in b.buttons) and shows in b.text
             asks = NAMELESS in b.text and not new and b.id not in self._taken
             asks = asks and not any(x.id.startswith(CONFIRM) for x in b.buttons)
             return new or asks or any(x.id.startswith(TAKE) and x.id not in self._taken for x in b.buttons)

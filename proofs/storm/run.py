@@ -55,10 +55,11 @@ OPEN_ROWS = {
 SESSIONS = """
 SELECT s.sessao_id, s.estado, s.snapshot_reason, c.wa_id FROM session_snapshot s JOIN conversas c USING (conversa)
 """
-GAPS = """
-SELECT e.cnpj, n.serie, u.numero FROM numeracao_uso u
-JOIN numeracao n ON n.id = u.numeracao_id JOIN empresa e ON e.id = n.empresa_id
-LEFT JOIN nfse_emissao i ON i.id = u.emissao_id WHERE u.emissao_id IS NULL OR i.status = 'rejeitado'
+NUMBERS = """
+SELECT e.cnpj, n.serie, u.numero, coalesce(i.status, 'rejeitado') = 'rejeitado' AS gap,
+    concat_ws(' ', i.id_integracao, i.status, u.motivo) AS served
+FROM numeracao_uso u JOIN numeracao n ON n.id = u.numeracao_id JOIN empresa e ON e.id = n.empresa_id
+LEFT JOIN nfse_emissao i ON i.id = u.emissao_id
 """
 
 
@@ -236,7 +237,7 @@ class Storm:
                 "SELECT id_externo, numero, coalesce(chave, ''), status FROM nfse_processada"
             )
             emissions = await connection.fetch("SELECT id_integracao, status FROM nfse_emissao")
-            gaps = await connection.fetch(GAPS)
+            numbers = await connection.fetch(NUMBERS)
         finally:
             await connection.close()
         return House(
@@ -246,7 +247,8 @@ class Storm:
             notes=[RecordedNote(*row) for row in notes],
             emissions=[(row["id_integracao"], row["status"]) for row in emissions],
             open_rows=await self.open_rows(),
-            gaps=frozenset((row["cnpj"], row["serie"], row["numero"]) for row in gaps),
+            gaps=frozenset((row["cnpj"], row["serie"], row["numero"]) for row in numbers if row["gap"]),
+            served={(row["cnpj"], row["serie"], row["numero"]): row["served"] for row in numbers},
         )
 
 

@@ -49,7 +49,7 @@ class Nota:
     ``id_externo`` names it among all notes of all channels. ``id_integracao`` is the text form of the natural key under
     which it stands, empty where it has none of ours. ``competencia`` is an ISO date or month. ``ja_existe``: refused
     because a note exists already; it asks for a look. ``referencia``: what it carries of our reference, on a channel
-    that has a place for it (``Natureza.reference``).
+    that has a place for it (``Natureza.reference``). ``numero_rps`` is the number that its issuer gave.
     """
 
     id_externo: str
@@ -72,6 +72,7 @@ class Nota:
     codigo_servico: str | None = None
     ja_existe: bool = False
     referencia: str | None = None
+    numero_rps: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

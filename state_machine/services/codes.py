@@ -74,6 +74,14 @@ def nbs(codigo: str) -> str:
     return codigo.strip().replace(".", "")
 
 
+def plain_digits(codigo: str, count: int) -> str:
+    """Return a code of so many digits, as typed. Raises ``ValueError``."""
+    said = codigo.strip()
+    if not (said.isascii() and said.isdecimal() and len(said) == count):
+        raise ValueError(f"{codigo!r} has not {count} digits")
+    return said
+
+
 def dotted(codigo: str) -> str:
     """Return a code as people write it: "01.07.01"; what has no six digits stays as it is."""
     return f"{codigo[:2]}.{codigo[2:4]}.{codigo[4:]}" if _CODE.fullmatch(codigo) and "." not in codigo else codigo

@@ -8,12 +8,27 @@ from state_machine.services.codes import dotted, text_of
 
 
 @dataclass(frozen=True, slots=True)
+class IbsCbs:
+    """How IBS and CBS see a service: ``cIndOp`` (six digits), ``CST`` (three) and ``cClassTrib`` (six)."""
+
+    ind_op: str
+    cst: str
+    class_trib: str
+
+
+@dataclass(frozen=True, slots=True)
 class Servico:
-    """A national code (six digits) of a company, what the company calls it, and its cNBS (nine digits)."""
+    """A national code (six digits) of a company, what the company calls it, its cNBS (nine digits) and IBS/CBS."""
 
     codigo: str
     descricao: str | None = None
     nbs: str | None = None
+    ibs_cbs: IbsCbs | None = None
+
+    @property
+    def grupo(self) -> IbsCbs | None:
+        """What a note says of IBS and CBS: nothing without the cNBS, which the group asks for (E0322)."""
+        return self.ibs_cbs if self.nbs else None
 
     @property
     def nome(self) -> str:

@@ -287,13 +287,14 @@ def test_a_price_that_makes_no_sense_is_refused(wrong: str, monkeypatch: pytest.
         Settings()
 
 
-def test_the_day_of_nt009_is_a_day_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["nacional_nt009_producao", "nacional_ibs_cbs_obrigatorio"])
+def test_a_day_of_the_authority_is_a_day_or_none(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty is none; anything else that is no ISO date is refused with how one looks."""
-    monkeypatch.setenv("PROSA_NACIONAL_NT009_PRODUCAO", "")
-    assert Settings().nacional_nt009_producao is None
-    monkeypatch.setenv("PROSA_NACIONAL_NT009_PRODUCAO", "2026-12-01")
-    assert Settings().nacional_nt009_producao == date(2026, 12, 1)
-    monkeypatch.setenv("PROSA_NACIONAL_NT009_PRODUCAO", "1/12/2026")
+    monkeypatch.setenv(f"PROSA_{name.upper()}", "")
+    assert getattr(Settings(), name) is None
+    monkeypatch.setenv(f"PROSA_{name.upper()}", "2026-12-01")
+    assert getattr(Settings(), name) == date(2026, 12, 1)
+    monkeypatch.setenv(f"PROSA_{name.upper()}", "1/12/2026")
     with pytest.raises(ValidationError) as refused:
         Settings()
     assert "é um dia como 2027-01-01" in refusal(refused.value)

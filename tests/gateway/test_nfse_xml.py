@@ -11,9 +11,12 @@ NOTA = Nota("ext", "ref", Situacao.AUTORIZADA)
 NATIONAL = """<?xml version="1.0" encoding="UTF-8"?>
 <NFSe xmlns="http://www.sped.fazenda.gov.br/nfse" versao="1.01"><infNFSe Id="NFS1"><cStat>100</cStat>
 <DPS versao="1.01"><infDPS Id="DPS1">
+<nDPS>760</nDPS>
 <dCompet>2026-11-21</dCompet><serv><cServ><cTribNac>171201</cTribNac><xDescServ>Gestão de condomínio</xDescServ></cServ>
 </serv></infDPS></DPS></infNFSe></NFSe>"""
-ABRASF = """<CompNfse xmlns="http://www.abrasf.org.br/nfse.xsd"><Nfse><InfNfse><Competencia>2026-11-01T00:00:00</Competencia>
+ABRASF = """<CompNfse xmlns="http://www.abrasf.org.br/nfse.xsd"><Nfse><InfNfse><Numero>12</Numero>
+<IdentificacaoRps><Numero>760</Numero><Serie>7</Serie><Tipo>1</Tipo></IdentificacaoRps>
+<Competencia>2026-11-01T00:00:00</Competencia>
 <Servico><ItemListaServico>17.12</ItemListaServico><Discriminacao>Gestão de condomínio</Discriminacao></Servico>
 </InfNfse></Nfse></CompNfse>"""
 
@@ -23,11 +26,12 @@ ABRASF = """<CompNfse xmlns="http://www.abrasf.org.br/nfse.xsd"><Nfse><InfNfse><
     [(NATIONAL.encode(), "171201"), (ABRASF.encode(), "17.12"), (ABRASF.encode("utf-16"), "17.12")],
     ids=["national", "abrasf", "utf-16"],
 )
-def test_text_month_and_code_are_read(xml: bytes, codigo: str) -> None:
+def test_text_month_code_and_issuers_number_are_read(xml: bytes, codigo: str) -> None:
     """Both families of layouts, whatever the encoding and the namespace."""
     nota = with_content(NOTA, xml)
     assert (nota.descricao, nota.codigo_servico) == ("Gestão de condomínio", codigo)
     assert (nota.competencia or "")[:7] == "2026-11"
+    assert nota.numero_rps == 760
     assert nota.c_stat == (100 if codigo == "171201" else None)  # ABRASF knows none
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ from pydantic import SecretStr
 
 from bot.settings import Settings
 from gateway.registry import REGISTRY, rows_for
+from operations import services
 from operations.channel import choose, left_out_of, show
 from operations.company import CompanyError, add_company
 from operations.protocol import CommandRefusedError
@@ -118,5 +120,13 @@ async def test_a_registration_is_told_what_its_notes_will_lack(database: Databas
     )
     assert "IBS/CBS" in told
     assert await left_out_of(database, REGISTRY, new.cnpj) == [told]
+    code = "17.01.01"
+    assert f"em {code}; a nota sai sem o grupo até 31/12/2026" in told
+    later = rows_for(Settings(nacional_ibs_cbs_obrigatorio=date(2027, 3, 1)))
+    assert "a partir de 01/03/2027 nada é confirmado" in (await left_out_of(database, later, new.cnpj))[0]
+    await services.add(database, new.cnpj, services.ServiceForm(codigo=code, nbs="115061000", ind_op="030101"))
+    assert await left_out_of(database, REGISTRY, new.cnpj) == []
+    await services.add(database, new.cnpj, services.ServiceForm(codigo="08.02.01"))
+    assert "em 08.02.01; a nota" in (await left_out_of(database, REGISTRY, new.cnpj))[0]
     await add_company(database, replace(new, regime="simples", tributos_sn="6"), None, REGISTRY)
     assert await left_out_of(database, REGISTRY, new.cnpj) == []

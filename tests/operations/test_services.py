@@ -14,7 +14,7 @@ from persistence.db.engine import Database
 from persistence.people.companies import get_company
 from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Canal
-from state_machine.services.own import Servico
+from state_machine.services.own import IbsCbs, Servico
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -52,7 +52,7 @@ async def test_a_company_of_an_older_release_has_its_one_code(database: Database
 async def test_a_code_is_added_with_the_companys_words_and_its_nbs(database: Database) -> None:
     """It is audited, and the company has a new version: a summary that was shown is shown again."""
     before = (await _empresa(database)).versao
-    told = await add(database, CNPJ, ServiceForm("01.07.01", " plano  ouro ", "1.1506.10.00"))
+    told = await add(database, CNPJ, ServiceForm(codigo="01.07.01", descricao=" plano  ouro ", nbs="1.1506.10.00"))
     assert told[2] == "2. 01.07.01 – plano ouro, NBS 115061000"
     empresa = await _empresa(database)
     assert empresa.servicos == (Servico("010101"), Servico("010701", "plano ouro", "115061000"))
@@ -60,9 +60,25 @@ async def test_a_code_is_added_with_the_companys_words_and_its_nbs(database: Dat
     assert await database.pool.fetchval("SELECT count(*) FROM auditoria WHERE acao = 'deu código de serviço'") == 1
 
 
+async def test_a_code_has_what_the_new_taxes_ask(database: Database) -> None:
+    """The common case is offered and told as such; what is not said again stays, and what is said takes its place."""
+    told = await add(database, CNPJ, ServiceForm(codigo="01.07.01", nbs="115061000", ind_op="030101"))
+    assert told[2].endswith("NBS 115061000, cIndOp 030101, CST 000, cClassTrib 000001")
+    assert "Quem decide é a contabilidade" in told[-1]
+    told = await add(database, CNPJ, ServiceForm(codigo="01.07.01", descricao="plano ouro"))
+    assert "contabilidade" not in told[-1]
+    mended = ServiceForm(codigo="01.07.01", descricao="plano ouro", cst="200", class_trib="200001")
+    assert "contabilidade" not in (await add(database, CNPJ, mended))[-1]
+    group = IbsCbs("030101", "200", "200001")
+    kept = (await _empresa(database)).servicos[1]
+    assert (kept, kept.grupo) == (Servico("010701", "plano ouro", "115061000", group), group)
+    await database.pool.execute("UPDATE empresa_servico SET nbs = NULL")  # as the release before may
+    assert (await _empresa(database)).servicos[1].grupo is None
+
+
 async def test_another_main_code_keeps_the_former_one(database: Database) -> None:
     """Nothing that the company could issue is lost."""
-    await add(database, CNPJ, ServiceForm("170101", principal=True))
+    await add(database, CNPJ, ServiceForm(codigo="170101", principal=True))
     empresa = await _empresa(database)
     assert [servico.codigo for servico in empresa.servicos] == ["170101", "010101"]
     assert empresa.codigo_servico == "170101"
@@ -70,7 +86,7 @@ async def test_another_main_code_keeps_the_former_one(database: Database) -> Non
 
 async def test_a_code_is_taken_away_but_never_the_main_one(database: Database) -> None:
     """A company without a code could issue nothing."""
-    await add(database, CNPJ, ServiceForm("170101"))
+    await add(database, CNPJ, ServiceForm(codigo="170101"))
     main, other = [servico.codigo for servico in (await _empresa(database)).servicos]
     with pytest.raises(CommandRefusedError, match="principal"):
         await remove(database, CNPJ, main)
@@ -83,11 +99,16 @@ async def test_a_code_is_taken_away_but_never_the_main_one(database: Database) -
 @pytest.mark.parametrize(
     ("form", "said"),
     [
-        (ServiceForm("999998"), "lista nacional"),
-        (ServiceForm("17.01"), "lista nacional"),
-        (ServiceForm("170101", "x" * 61), "descrição"),
-        (ServiceForm("170101", "a|b"), "descrição"),
-        (ServiceForm("170101", None, "123"), "NBS"),
+        (ServiceForm(codigo="999998"), "lista nacional"),
+        (ServiceForm(codigo="17.01"), "lista nacional"),
+        (ServiceForm(codigo="170101", descricao="x" * 61), "descrição"),
+        (ServiceForm(codigo="170101", descricao="a|b"), "descrição"),
+        (ServiceForm(codigo="170101", nbs="123"), "NBS"),
+        (ServiceForm(codigo="170101", nbs="115061000", ind_op="03010"), "cIndOp tem 6"),
+        (ServiceForm(codigo="170101", nbs="115061000", ind_op="030101", cst="٠٠٠"), "CST 3"),
+        (ServiceForm(codigo="170101", nbs="115061000", ind_op="030101", class_trib="1"), "cClassTrib 6"),
+        (ServiceForm(codigo="170101", nbs="115061000", cst="000"), "pede o NBS e o cIndOp"),
+        (ServiceForm(codigo="170101", ind_op="030101"), "pede o NBS e o cIndOp"),
     ],
 )
 async def test_what_cannot_be_right_changes_nothing(database: Database, form: ServiceForm, said: str) -> None:
@@ -100,7 +121,7 @@ async def test_what_cannot_be_right_changes_nothing(database: Database, form: Se
 
 async def test_a_code_whose_dps_needs_more_is_warned_of(database: Database) -> None:
     """The authority asks for the works or the event, which is not built."""
-    assert "dados da obra" in (await add(database, CNPJ, ServiceForm("070202")))[-1]
+    assert "dados da obra" in (await add(database, CNPJ, ServiceForm(codigo="070202")))[-1]
 
 
 async def test_another_channel_has_no_list(database: Database) -> None:

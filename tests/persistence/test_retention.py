@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FOR_EVER = Prazos(0, 0, 0, 0, 0)
 MONTH = Prazos(30, 30, 30, 30, 30)
 OLD = "now() - interval '30 days'"
-FISCAL = """SELECT (SELECT md5(string_agg(e.payload_enviado, '' ORDER BY id)) FROM nfse_emissao e),
+FISCAL = """SELECT (SELECT md5(string_agg(e.bytes, '' ORDER BY id)) FROM nfse_emissao e),
     (SELECT md5(string_agg(p.numero, ',' ORDER BY id)) FROM nfse_processada p)"""
 WORDS = f"""
 SELECT (SELECT count(*) FROM inbox WHERE recebido_em < {OLD}) AS inbox,

@@ -7,7 +7,7 @@ import asyncio
 import re
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 400  # lines; a module beyond it holds two nouns
 FULLEST = 12  # modules; a folder beyond it holds two subjects
 MOST_BY_PLACE = 4  # values of a call; more are told apart by their types, or by name
+LEAVING = {("nfse_emissao", "payload_enviado")}  # kept by a trigger for the release before; the next one drops it
 PACKAGES = (
     "api",
     "bot",
@@ -71,12 +72,12 @@ def test_no_folder_holds_more_than_a_newcomer_sees_at_once(package: str) -> None
 
 
 def test_the_migrations_make_what_the_tables_say(database_url: str) -> None:
-    """A migrated database and ``persistence.tables`` are the same; whoever changes one changes the other."""
+    """A migrated database and ``persistence.tables`` are the same, save columns that only the release before knows."""
 
-    def differences(connection: Connection) -> list[object]:
+    def differences(connection: Connection) -> list[Any]:
         return list(compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), metadata))
 
-    async def compare() -> list[object]:
+    async def compare() -> list[Any]:
         engine = create_async_engine(for_sqlalchemy(database_url))
         try:
             async with engine.connect() as connection:
@@ -84,7 +85,9 @@ def test_the_migrations_make_what_the_tables_say(database_url: str) -> None:
         finally:
             await engine.dispose()
 
-    assert asyncio.run(compare()) == []
+    found = asyncio.run(compare())
+    leaving = [each for each in found if each[0] == "remove_column" and (each[2], each[3].name) in LEAVING]
+    assert (len(leaving), [each for each in found if each not in leaving]) == (len(LEAVING), [])
 
 
 def test_nobody_finds_a_free_port_and_lets_it_go() -> None:

@@ -32,14 +32,14 @@ INSERT INTO numeracao_uso (numeracao_id, numero, inutilizado_em, motivo)
 SELECT antes.id, numero, now(), :motivo FROM antes JOIN movida USING (id),
     generate_series(antes.ultimo + 1, :ultimo) AS numero
 """)
-# What may have been sent is asked for first: where the first call of all was refused as a duplicate, nothing was ever
-# taken under the number.
+# The note's own XML tells its number. Where it does not: what may have been sent is asked for first, so where the first
+# call of all was refused as a duplicate, nothing was ever taken under the number.
 _ELSEWHERE = sa.text("""
 UPDATE numeracao_uso SET emissao_id = NULL, inutilizado_em = now(), motivo = :motivo
-WHERE emissao_id = :emissao_id AND (
+WHERE emissao_id = :emissao_id AND CASE WHEN CAST(:rps AS bigint) IS NOT NULL THEN numero <> :rps ELSE (
     SELECT t.operacao = 'submit' AND t.resultado = 'Duplicate' FROM gateway_tentativas t
     WHERE t.emissao_id = :emissao_id ORDER BY t.id LIMIT 1
-)
+) END
 """)
 
 
@@ -59,10 +59,11 @@ async def move_past(connection: Connection, sequencia_id: int, ultimo: int) -> i
     return (await connection.execute(_MOVE, {"id": sequencia_id, "ultimo": ultimo, "motivo": MOTIVO})).rowcount
 
 
-async def stands_elsewhere(connection: Connection, emissao_id: int) -> bool:
-    """Explain the number of an issued invoice whose note was made before, by a submission that the database forgot.
+async def stands_elsewhere(connection: Connection, emissao_id: int, rps: int | None) -> bool:
+    """Explain the number of an intent whose note was made before, by a submission that the database forgot.
 
-    The gateway is unique on our reference and keeps the number of then; the one drawn now serves nobody.
+    The gateway is unique on our reference and keeps the number of then, ``rps`` where the note tells it; the one drawn
+    now serves nobody.
     """
-    values = {"emissao_id": emissao_id, "motivo": OUTRO}
+    values = {"emissao_id": emissao_id, "motivo": OUTRO, "rps": rps}
     return (await connection.execute(_ELSEWHERE, values)).rowcount == 1

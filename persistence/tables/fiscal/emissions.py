@@ -39,8 +39,7 @@ nfse_emissao = sa.Table(
     sa.Column("competencia", sa.Date, nullable=False),
     sa.Column("impressao", sa.Text, nullable=False),  # SHA-256 fingerprint of the content
     sa.Column("intencao", JSONB(none_as_null=True)),  # what its channel makes the bytes of; null: it had them at once
-    sa.Column("bytes", sa.LargeBinary),  # what is sent, resent only as it is; null: not made, or by an older release
-    sa.Column("payload_enviado", sa.LargeBinary, nullable=False),  # both of them in turn, as older releases have it
+    sa.Column("bytes", sa.LargeBinary),  # what is sent, resent only as it is; null: not made yet
     sa.Column("a_preparar", sa.Boolean, nullable=False, server_default="false"),  # its channel has yet to make them
     sa.Column("resposta_gateway", JSONB),  # the newest JSON received, whole; older releases: our reading of it
     sa.Column("leitura_gateway", JSONB),  # what we read in the newest answer that told something
@@ -167,11 +166,11 @@ nfse_documento = sa.Table(
 )
 
 nfse_preparo = sa.Table(
-    "nfse_preparo",  # every version of the bytes of an emission whose channel prepares them
+    "nfse_preparo",  # what older releases kept beside both of those columns
     metadata,
     id_(),
     sa.Column("emissao_id", sa.ForeignKey("nfse_emissao.id"), nullable=False),
-    sa.Column("versao", sa.Integer, nullable=False),  # 1: as the turn stored them; the last one is sent
+    sa.Column("versao", sa.Integer, nullable=False),  # 1: as the turn stored them; the last one was sent
     sa.Column("payload", sa.LargeBinary, nullable=False),
     now("em"),
     sa.UniqueConstraint("emissao_id", "versao"),

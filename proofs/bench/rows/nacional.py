@@ -1,36 +1,47 @@
-"""Documents of the national NFS-e: what it costs to make a DPS and to draw a note, and how long the loop waits then."""
+"""Documents of the national NFS-e: what it costs to make and to draw them, and who waits while that is done."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from statistics import mean
 from typing import TYPE_CHECKING, Final
 
 import psutil
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from gateway.http.mutual_tls import client_context
 from gateway.keys.nfse import ChaveNFSe
+from gateway.nacional import payload
 from gateway.nacional.dps import Circunstancias, build, id_dps
 from gateway.nacional.layouts import Layout
 from gateway.nacional.processes.danfse import PROCESSES, DanfsePool
+from gateway.nacional.processes.signing_process import Signed, Signers
 from gateway.nacional.signature import sign
 from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
-from proofs.bench.figure import Figure, at_most
+from proofs.bench.figure import Figure, at_most, percentile, times_at_least
+from proofs.bench.load.pressing import SLICE_SECONDS, serving
 from proofs.bench.machine.cpu import Meter
 from state_machine.protocol.channel import Ambiente
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from proofs.bench.machine.place import Place
     from proofs.bench.plan import Plan
 
 ROW = "nacional"
 NOTES = 50  # of each kind in a round
+A_SECOND: Final = 10  # documents, as the row of conversations wants notes
+CONTEXTS: Final = 5  # TLS contexts that are made beside ``NOTES`` documents: one for each company that comes back
 BEAT: Final = 0.001  # seconds between two looks at the clock
 CNPJ: Final = "12ABC34501DE35"
 CHAVE: Final = str(ChaveNFSe("3550308", "2", "2", CNPJ, 42, "2611", 123456789))
@@ -52,6 +63,7 @@ _INTENT: Final = InvoiceIntent(
         codigo_servico="01.01.01",
         cnae=None,
         aliquota=None,
+        tributos_sn=Decimal(6),
     ),
     tomador=Tomador("11144477735", "João da Silva"),
     valor=Decimal("1500.00"),
@@ -61,15 +73,24 @@ _INTENT: Final = InvoiceIntent(
 )
 
 
-async def measure(_: Place, plan: Plan) -> list[Figure]:
-    """Return the row's figures; raises ``DanfseError`` when a note cannot be drawn."""
+@dataclass(frozen=True, slots=True)
+class _OpenA1:
+    impressao: str
+    valido_ate: datetime
+    chave: bytes
+    cadeia: bytes
+
+
+async def measure(place: Place, plan: Plan) -> list[Figure]:
+    """Return the row's figures; raises ``DanfseError`` and ``SigningError`` when a document cannot be made."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     maker = _Maker(key, _certificate(key))
     dps = maker.dps(1).partition(b"?>")[2].decode()  # warm: schema and bindings are loaded
     note = _NOTE.format(chave=CHAVE, cnpj=CNPJ, dps=dps).encode()
     others = set(psutil.Process().children())
-    pool = DanfsePool()
+    pool, signers, a1 = DanfsePool(), Signers(), maker.opened()
     try:
+        await _signed(signers, a1, 2 * signers.most)
         await asyncio.gather(*(pool.render(note) for _ in range(2 * PROCESSES)))
         family = {str(child.pid): child.pid for child in set(psutil.Process().children()) - others}
 
@@ -79,9 +100,19 @@ async def measure(_: Place, plan: Plan) -> list[Figure]:
         async def drawn() -> tuple[float, float]:
             return await _drawn(pool, note, family)
 
-        rounds = await plan.in_turns({"DPS": made, "DANFSe": drawn})
+        async def signed() -> tuple[float, float]:
+            async with _waits() as waits:
+                contexts = (asyncio.to_thread(client_context, a1.chave, a1.cadeia) for _ in range(CONTEXTS))
+                await asyncio.gather(_signed(signers, a1, NOTES), *contexts)
+            return percentile(waits, 0.99), 0.0
+
+        async def beside() -> tuple[float, float]:
+            return await _answered(place, plan.seconds, signers, a1)
+
+        rounds = await plan.in_turns({"DPS": made, "DANFSe": drawn, "assinatura": signed, "webhooks": beside})
     finally:
         await pool.aclose()
+        await signers.aclose()
     costs, waits = zip(*rounds["DANFSe"], strict=True)
     return [
         Figure(row=ROW, name="CPU de uma DPS: montar, conferir no XSD, assinar", unit="ms",
@@ -90,6 +121,13 @@ async def measure(_: Place, plan: Plan) -> list[Figure]:
                note=f"{PROCESSES} processos, {NOTES} por rodada"),
         Figure(row=ROW, name="maior espera do laço de eventos enquanto os DANFSe são desenhados", unit="ms",
                ours=waits, reach=at_most(5), note=f"{NOTES} por rodada, tarefa que acorda a cada milissegundo"),
+        Figure(row=ROW, name="espera do laço de eventos enquanto se assina, p99", unit="ms",
+               ours=tuple(wait for wait, _ in rounds["assinatura"]), reach=at_most(5),
+               note=f"{NOTES} DPS e {CONTEXTS} contextos TLS por rodada"),
+        Figure(row=ROW, name="respostas 200 gravadas por segundo enquanto se assina", unit="/s",
+               ours=tuple(busy for busy, _ in rounds["webhooks"]),
+               reference=tuple(idle for _, idle in rounds["webhooks"]), against="sem assinar nada",
+               reach=times_at_least(0.9), note=f"{A_SECOND} DPS por segundo, na mesma máquina"),
     ]  # fmt: skip
 
 
@@ -97,6 +135,12 @@ class _Maker:
     def __init__(self, key: rsa.RSAPrivateKey, certificate: x509.Certificate) -> None:
         self._identity = key, certificate
         self._number = 0
+
+    def opened(self) -> _OpenA1:
+        """Return the certificate as the vault gives it to whoever signs."""
+        key, certificate = self._identity
+        chave = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        return _OpenA1("", certificate.not_valid_after_utc, chave, certificate.public_bytes(Encoding.PEM))
 
     def dps(self, number: int) -> bytes:
         intent = replace(_INTENT, rps=Rps("900", number))
@@ -113,6 +157,44 @@ class _Maker:
 
 async def _drawn(pool: DanfsePool, note: bytes, family: dict[str, int]) -> tuple[float, float]:
     """Draw ``NOTES``; returns CPU milliseconds of one and the longest wait of the event loop, in milliseconds."""
+    meter = Meter(family)
+    async with _waits() as waits:
+        await asyncio.gather(*(pool.render(note) for _ in range(NOTES)))
+    return sum(meter.read().values()) / NOTES * 1000, max(waits)
+
+
+async def _signed(signers: Signers, a1: _OpenA1, documents: int) -> None:
+    """Have so many documents signed, as many at a time as there are processes."""
+    stored = payload.encode(_INTENT)
+    made = [signers.dps(stored, Ambiente.HOMOLOGACAO, _FACTS.dh_emi, a1) for _ in range(documents)]
+    if not all(isinstance(one, Signed) for one in await asyncio.gather(*made)):
+        raise RuntimeError("uma DPS não foi assinada")
+
+
+async def _answered(place: Place, seconds: float, signers: Signers, a1: _OpenA1) -> tuple[float, float]:
+    """Press a web process by turns; returns its answers a second while ``A_SECOND`` are signed, and while none is."""
+
+    async def busy() -> None:
+        while True:
+            await asyncio.gather(_signed(signers, a1, 1), asyncio.sleep(1 / A_SECOND))
+
+    async with serving(place, "ours") as web:
+        await web.warm(min(1.0, seconds / 2))
+        for _ in range(max(1, round(seconds / SLICE_SECONDS / 2))):
+            signing = asyncio.create_task(busy())
+            try:
+                await web.press(SLICE_SECONDS)
+            finally:
+                signing.cancel()
+                await asyncio.wait([signing])
+            await web.press(SLICE_SECONDS)
+        rates = (await web.told()).rates()
+    return mean(rates[::2]), mean(rates[1::2])
+
+
+@asynccontextmanager
+async def _waits() -> AsyncIterator[list[float]]:
+    """Collect how many milliseconds too late a task wakes that wants to every ``BEAT``."""
     waits = [0.0]
 
     async def beat() -> None:
@@ -120,14 +202,14 @@ async def _drawn(pool: DanfsePool, note: bytes, family: dict[str, int]) -> tuple
         while True:
             await asyncio.sleep(BEAT)
             now = time.perf_counter()
-            waits.append(now - last - BEAT)
+            waits.append((now - last - BEAT) * 1000)
             last = now
 
-    meter = Meter(family)
     heart = asyncio.create_task(beat())
-    await asyncio.gather(*(pool.render(note) for _ in range(NOTES)))
-    heart.cancel()
-    return sum(meter.read().values()) / NOTES * 1000, max(waits) * 1000
+    try:
+        yield waits
+    finally:
+        heart.cancel()
 
 
 def _certificate(key: rsa.RSAPrivateKey) -> x509.Certificate:

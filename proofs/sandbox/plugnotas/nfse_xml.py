@@ -45,12 +45,13 @@ def _dps(inf: ET.Element, note: Note) -> None:
     kind = "2" if len(note.prestador) == _CNPJ else "1"
     number = (note.numero or "").rjust(15, "0")
     ident = f"DPS{note.municipio}{kind}{note.prestador:0>14}{note.serie:0>5}{number}"
+    rps = note.payload.get("rps") or {}
     body = ET.SubElement(dps, "infDPS", {"Id": ident})
     _leaf(body, "tpAmb", "2")
     _leaf(body, "dhEmi", _local(note.created_at))
     _leaf(body, "serie", note.serie)
-    _leaf(body, "nDPS", note.numero or "")
-    competence = (note.payload.get("rps") or {}).get("competencia") or _local(note.created_at)
+    _leaf(body, "nDPS", str(rps.get("numero") or note.numero or ""))
+    competence = rps.get("competencia") or _local(note.created_at)
     _leaf(body, "dCompet", str(competence)[:10])
     _leaf(body, "cLocEmi", note.municipio)
     _party(ET.SubElement(body, "prest"), note.prestador, None)

@@ -44,7 +44,8 @@ def misnumbered(
         # A number that came to nobody's note, and of which the authority's book knows no refusal.
         absent = set(range(first, max(given, default=first - 1) + 1)) - given.keys()
         passed = listed[name] if skips else set()
-        yield from (f"{where}: o número {n} falta sem explicação" for n in sorted(absent - passed))
+        for n in sorted(absent - passed):
+            yield f"{where}: o número {n} falta sem explicação ({house.served.get((*name, n), 'nunca dado')})"
         free, listed_here = free - excused, listed[name] - excused
         yield from (f"{where}: a lista de lacunas não tem o número {n}" for n in sorted(free - listed_here))
         yield from (f"{where}: a lista de lacunas tem o número {n}" for n in sorted(listed_here - free - absent))

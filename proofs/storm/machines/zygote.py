@@ -43,7 +43,10 @@ class Forked(NamedTuple):
 
 
 class Zygote:
-    """The process that forks; it and all that it forked die with us."""
+    """The process that forks; it ends with our end of its socket, and all that it forked ends with it.
+
+    Linux's signal of a parent's death would not do here: it is sent when the *thread* that started it ends.
+    """
 
     def __init__(self, env: Mapping[str, str], home: Path, program: Sequence[str] = PROGRAM) -> None:
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -54,7 +57,6 @@ class Zygote:
                 env=dict(env),
                 cwd=home,
                 start_new_session=True,  # Ctrl-C is for us: we end them when the verdict is in
-                preexec_fn=die_with_parent(signal.SIGKILL),  # noqa: PLW1509 - one call of prctl
             )
 
     def spawn(

@@ -351,6 +351,20 @@ async def test_the_end_of_the_national_layout_is_told_a_month_before(
         "INSERT INTO empresa_canal (empresa_id, tipo, canal) SELECT id, 'servico', 'nacional' FROM empresa"
     )
     [line] = await doctor.about_layouts(pool, changed)
-    await pool.execute("DELETE FROM empresa_canal")
+    await pool.execute("UPDATE empresa SET regime = 'normal'")
+    wanting = [
+        (await doctor.about_layouts(pool, changed.model_copy(update={"nacional_ibs_cbs_obrigatorio": day})))[1]
+        for day in (hoje + timedelta(days=1), hoje)
+    ]
+    await pool.execute(
+        "INSERT INTO empresa_servico (empresa_id, codigo, nbs, ind_op, cst, class_trib) "
+        "SELECT id, replace(codigo_servico, '.', ''), '115061000', '030101', '000', '000001' FROM empresa"
+    )
+    assert len(await doctor.about_layouts(pool, changed)) == 1
+    await pool.execute("UPDATE empresa SET regime = 'mei'; DELETE FROM empresa_servico; DELETE FROM empresa_canal")
+    assert [(each.assunto, each.veredito) for each in wanting] == [
+        ("grupo IBS/CBS: producao", "aviso"),
+        ("grupo IBS/CBS: producao", "falha"),
+    ]
     assert (line.assunto, line.veredito) == (subject, verdict)
     assert ("PROSA_NACIONAL_NT009_PRODUCAO" in line.dito) is (days is None)

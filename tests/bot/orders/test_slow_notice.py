@@ -39,7 +39,7 @@ WITH empresa AS (
     INSERT INTO cliente_tomador (empresa_id, cnpj) SELECT id, $1 FROM empresa RETURNING id
 )
 INSERT INTO nfse_emissao (session_id, sessao_id, revisao, prestador_id, tomador_id, prestador_cnpj, tomador_documento,
-    id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia, impressao, payload_enviado,
+    id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia, impressao, bytes,
     criado_em, proxima_acao_em, lease_until)
 SELECT sessao.id, $1, 1, empresa.id, tomador.id, '1', '2', $1, $2, 10, 'd', '1', '2026-11-21', 'i', '',
     now() - make_interval(secs => $3), now() + interval '1 day', now() + interval '1 hour'

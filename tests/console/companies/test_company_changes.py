@@ -62,6 +62,15 @@ async def test_codes_people_and_channel_are_mended_on_the_page(office: Office, c
             status, page, _ = await rita.post(f"{where}/dar-codigo", sent)
             assert (status, "01.07.01 – plano ouro (principal)" in page) == (200, True)
         status, page = await _change(rita, company, "tirar-codigo", codigo="170101")
+        grouped = {
+            "codigo": "01.07.01",
+            "descricao": "plano ouro",
+            "nbs": "115061000",
+            "ind_op": "030101",
+            "cst": "200",
+        }
+        status, page = await _change(rita, company, "dar-codigo", **grouped)
+        assert (status, "cIndOp 030101, CST 200, cClassTrib 000001" in page) == (200, True)
         assert (status, "17.01.01" in page) == (200, False)
         status, page = await _change(rita, company, "dar-direito", telefone="+55 62 91234-5678")
         assert (status, "•••••-5678" in page) == (200, True)
@@ -84,12 +93,13 @@ async def test_codes_people_and_channel_are_mended_on_the_page(office: Office, c
     assert [row[0] for row in done] == [
         "deu código de serviço",
         "tirou código de serviço",
+        "deu código de serviço",
         "deu direito de emitir",
         "removeu usuário",
         "mudou o canal",
         "mudou o cadastro",
     ]
-    assert [row[1] for row in done] == ["outro ramo", *["a prefeitura pediu"] * 5]
+    assert [row[1] for row in done] == ["outro ramo", *["a prefeitura pediu"] * 6]
     assert "PADARIA" not in json.dumps([str(row) for row in done])
     assert "12345678" not in json.dumps([str(row) for row in done])
 

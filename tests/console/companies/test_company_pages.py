@@ -40,7 +40,7 @@ async def test_a_company_is_shown_whole(office: Office) -> None:
     """The list leads to the page, which says channel, environment, codes, certificate, people and the month, masked."""
     empresa_id = await add_company(office.database, FORM)
     await choose(office.database, NATURES, cnpj=FORM.cnpj, documento="servico", nome="nacional", ambiente="homologacao")
-    await add(office.database, FORM.cnpj, ServiceForm("01.07.01", "plano ouro", "1.1506.10.00"))
+    await add(office.database, FORM.cnpj, ServiceForm(codigo="01.07.01", descricao="plano ouro", nbs="1.1506.10.00"))
     await office.database.pool.execute(
         "UPDATE empresa SET certificado_vence = (now() AT TIME ZONE 'America/Sao_Paulo')::date + 5 WHERE id = $1",
         empresa_id,

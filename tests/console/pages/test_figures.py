@@ -154,43 +154,50 @@ async def test_an_accountant_reads_the_notes_of_a_month(desk: Desk, history: str
         assert note["cliente"] == "'=1+1"
 
 
-async def test_a_cancelled_note_is_a_figure_and_a_filter_of_its_own(desk: Desk, history: str) -> None:
+async def test_a_note_that_ended_is_a_figure_and_a_filter_of_its_own(desk: Desk, history: str) -> None:
     """The funnel loses nothing that passed a step; the days and the list's filter count what stands."""
     pool, ana = desk.office.database.pool, await desk.road.person()
-    await (await desk.road.person()).issue()  # one that stands
+    other = await desk.road.person()
+    await other.issue()  # one that stands
     await ana.issue()
     sessao = (await desk.road.session(ana))["sessao_id"]
     mark = (
         "UPDATE nfse_processada SET status = $2 WHERE emissao_id IN (SELECT id FROM nfse_emissao WHERE sessao_id = $1)"
     )
 
-    async def figures() -> tuple[int, int, int]:
+    async def figures() -> tuple[int, ...]:
         page = (await sara.get("/console/painel?dias=7"))[1]
         table = page[page.index("Notas por dia</caption>") :]
         days = re.findall(r'<td class="num">(\d+)</td>', table[: table.index("</table>")])
         shown = [
             group(rf'<th scope="row">{label}</th><td class="num">(\d+)</td>', page)
-            for label in ("tiveram a nota autorizada", "cancelaram ou substituíram depois")
+            for label in ("tiveram a nota autorizada", "cancelaram depois", "substituíram depois")
         ]
-        return int(shown[0]), int(shown[1]), sum(map(int, days))
+        return *map(int, shown), sum(map(int, days))
 
     async def listed(estado: str) -> bool:
         return f'data-id="{sessao}"' in (await sara.get(f"/console?ver=todas&estado={estado}"))[1]
 
     async with desk.office.at_work(Papel.LEITURA) as sara:
-        authorised, cancelled, days = await figures()
+        authorised, cancelled, replaced, days = await figures()
         assert (await listed("aprovado"), await listed("cancelada")) == (True, False)
         await pool.execute(mark, sessao, "cancelamento_pendente")  # it stands until the authority says otherwise
-        assert await figures() == (authorised, cancelled, days)
+        assert await figures() == (authorised, cancelled, replaced, days)
         assert (await listed("aprovado"), await listed("cancelada")) == (True, False)
         await pool.execute(mark, sessao, "cancelado")
-        assert await figures() == (authorised, cancelled + 1, days - 1)
+        assert await figures() == (authorised, cancelled + 1, replaced, days - 1)
         assert (await listed("aprovado"), await listed("cancelada")) == (False, True)
         assert await dashboard.refresh(desk.office.database)
-        assert await figures() == (authorised, cancelled + 1, days - 1)
+        assert await figures() == (authorised, cancelled + 1, replaced, days - 1)
         # sums that a release without this figure kept say nothing of it: the page counts itself
-        await pool.execute("UPDATE painel SET dados = dados - 'canceladas'")
-        assert await figures() == (authorised, cancelled + 1, days - 1)
+        await pool.execute("UPDATE painel SET dados = dados - 'substituidas'")
+        assert await figures() == (authorised, cancelled + 1, replaced, days - 1)
+        instead = (await desk.road.session(other))["sessao_id"]
+        of_other = "UPDATE nfse_emissao SET substitui_id = $2 WHERE sessao_id = $1"
+        old = await pool.fetchval("SELECT max(id) FROM nfse_emissao WHERE sessao_id = $1", sessao)
+        await pool.execute(of_other, instead, old)
+        assert await figures() == (authorised, cancelled, replaced + 1, days - 1)
+        await pool.execute(of_other, instead, None)
         await pool.execute("DELETE FROM painel")
     assert history
 

@@ -52,6 +52,7 @@ from state_machine.protocol.emission import (
 from state_machine.protocol.reconciliation import after_query
 from state_machine.protocol.retry import Politica
 from state_machine.protocol.standing import Andamento
+from state_machine.services.own import IbsCbs
 from tests import made_certificates
 from tests.gateway.nacional.sefin_server import ENVELOPE, Sefin, refusal, serving
 from tests.made_certificates import COMPANY
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 
     from tests.made_certificates import Made
 
+GROUP = IbsCbs("030101", "000", "000001")
 WHY = MotivoCancelamento(Codigo("1"), "Erro no valor do serviço")
 
 
@@ -210,7 +212,8 @@ def test_the_stored_invoice_comes_back_whole() -> None:
     burden = Tributos(Decimal("13.45"), Decimal(0), Decimal(2))
     normal = replace(intent, prestador=replace(intent.prestador, regime="normal", tributos_sn=None, tributos=burden))
     instead = replace(normal, substitui=Substituicao("3" * 50, "Valor errado, corrigido"))
-    for each in (intent, normal, instead):
+    grouped = replace(normal, prestador=replace(normal.prestador, codigo_nbs="115061000", ibs_cbs=GROUP))
+    for each in (intent, normal, instead, grouped):
         assert payload.decode(payload.encode(each)) == each
     # A release that knows of no substitution reads the first level, and must find no invoice there.
     assert json.loads(payload.encode(instead)).keys() == {"idDps", "nota", "substitui"}
@@ -355,6 +358,33 @@ async def test_from_the_day_of_a_layout_that_is_not_built_nothing_is_made(sefin:
         assert (adapter.explain(refused).campo, adapter.explain(refused).suporte) == (None, True)
         assert "leiaute" in adapter.explain(refused).texto
         assert await adapter.prepare(adapter.payload(invoice()), adapter._clock()) == refused
+        assert (sefin.asked, drawer.opened) == ([], [])
+    finally:
+        await adapter.aclose()
+
+
+async def test_from_the_day_of_the_new_taxes_the_normal_regime_says_them(sefin: Sefin, drawer: Drawer) -> None:
+    """Until then a note goes without them; from then on one that lacks them is refused before its yes and after."""
+    moment = datetime(2026, 12, 1, 2, 59, tzinfo=UTC)  # a minute before midnight in São Paulo
+    settings = Settings(nacional_ibs_cbs_obrigatorio=date(2026, 12, 1), nacional_nt009_producao=date(2027, 2, 1))
+    around = Surroundings(settings, Ambiente.PRODUCAO, lambda: None, Lines(clock=time.monotonic), drawer)
+    burden = Tributos(Decimal(3), Decimal(0), Decimal(2))
+    bare = replace(invoice().prestador, regime="normal", tributos_sn=None, tributos=burden, codigo_nbs="115061000")
+    adapter = REGISTRY["nacional"].opens(around)
+    assert isinstance(adapter, Nacional)
+    adapter._clock = lambda: moment
+    try:
+        assert await adapter.check(invoice(prestador=bare)) is None
+        adapter._clock = lambda: moment + timedelta(minutes=1)
+        refused = await adapter.check(invoice(prestador=bare))
+        assert refused is not None
+        assert (adapter.explain(refused).campo, adapter.explain(refused).suporte) == (None, True)
+        assert "IBS e CBS" in adapter.explain(refused).texto
+        stored = adapter.payload(invoice(prestador=bare))
+        assert await adapter.prepare(stored, adapter._clock()) == refused
+        assert await adapter.check(invoice(prestador=replace(bare, ibs_cbs=GROUP))) is None
+        assert await adapter.check(invoice(prestador=bare, competencia=date(2026, 8, 2))) is None
+        assert await adapter.check(invoice()) is None
         assert (sefin.asked, drawer.opened) == ([], [])
     finally:
         await adapter.aclose()

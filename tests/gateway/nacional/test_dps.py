@@ -19,6 +19,7 @@ from gateway.nacional.layouts import NS, Layout, check, parse
 from gateway.nacional.signature import sign
 from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from state_machine.protocol.channel import Ambiente
+from state_machine.services.own import IbsCbs
 from state_machine.values.text.latin import latin1, plain
 from tests.adversaries import cpu_ms
 
@@ -77,6 +78,8 @@ KEYS = st.builds(
     st.integers(1, 10**13 - 1),
     st.integers(0, 10**9 - 1),
 )
+NBS = st.text(digits, min_size=8, max_size=8).map("1".__add__)
+GROUPS = st.builds(IbsCbs, *(st.text(digits, min_size=n, max_size=n) for n in (6, 3, 6)))
 BURDENS = st.builds(Tributos, *[amounts("0", Decimal(100))] * 3)
 
 
@@ -89,6 +92,7 @@ def invoices(draw: st.DrawFn) -> tuple[InvoiceIntent, Circunstancias]:
     issuer = draw(cnpjs)
     day = draw(st.dates(date(2000, 1, 2), date(2099, 12, 30)))
     burden, percent = draw(BURDENS), draw(st.booleans())
+    nbs, group = draw(st.tuples(st.none() | NBS, st.none()) | st.tuples(NBS, GROUPS))
     facts = Circunstancias(
         layout,
         draw(st.sampled_from(Ambiente)),
@@ -110,6 +114,8 @@ def invoices(draw: st.DrawFn) -> tuple[InvoiceIntent, Circunstancias]:
             codigo_servico=draw(st.sampled_from(["010101", "01.07.01", "171901"])),
             cnae=None,
             aliquota=draw(amounts("0", Decimal(5))),
+            codigo_nbs=nbs,
+            ibs_cbs=group,
         ),
         tomador=Tomador(
             draw((cnpjs | CPFS).filter(lambda d: d != issuer)),
@@ -149,6 +155,7 @@ def test_every_legal_invoice_passes_the_official_schema(case: tuple[InvoiceInten
     assert said(xml, "vServ") == [f"{intent.valor:.2f}"]
     assert said(xml, "xDescServ") == [plain(intent.descricao)]
     assert said(xml, "dCompet") == [intent.competencia.isoformat()]
+    assert said(xml, "cNBS") == ([intent.prestador.codigo_nbs] if intent.prestador.codigo_nbs else [])
     assert said(xml, "chSubstda") == ([intent.substitui.chave] if intent.substitui else [])
     assert said(xml, "xMotivo") == ([plain(intent.substitui.motivo)] if intent.substitui else [])
 
@@ -165,6 +172,47 @@ def test_the_facts_stand_where_the_layout_wants_them(intent: InvoiceIntent, fact
     assert said(xml, "IM") == []
     assert said(build(intent, replace(facts, informar_im=True)), "IM") == ["123456"]
     assert said(build(intent, replace(facts, ambiente=Ambiente.PRODUCAO)), "tpAmb") == ["1"]
+
+
+GROUP = ("finNFSe", "cIndOp", "indDest", "CST", "cClassTrib")
+
+
+@given(invoices(), NBS, GROUPS)
+def test_the_group_of_the_new_taxes_follows_regime_and_competence(
+    case: tuple[InvoiceIntent, Circunstancias], nbs: str, group: IbsCbs
+) -> None:
+    """Whatever the facts: the normal regime says them since 2026-08-03, the Simples from 2027 on, a MEI never."""
+    intent, facts = case
+    known = replace(intent.prestador, codigo_nbs=nbs, ibs_cbs=group)
+    begins = {"normal": date(2026, 8, 3), "simples": date(2027, 1, 1)}.get(known.regime, date.max)
+    xml = build(replace(intent, prestador=known), facts)
+    told = ["0", group.ind_op, "0", group.cst, group.class_trib] if intent.competencia >= begins else []
+    assert [text for name in GROUP for text in said(xml, name)] == told
+    assert said(xml, "cNBS") == [nbs]
+
+
+@pytest.mark.parametrize(
+    ("regime", "day", "carried"),
+    [
+        ("normal", date(2026, 8, 2), False),
+        ("normal", date(2026, 8, 3), True),
+        ("simples", date(2026, 12, 31), False),
+        ("simples", date(2027, 1, 1), True),
+        ("mei", date(2027, 1, 1), False),
+    ],
+)
+def test_the_group_begins_on_its_day(
+    intent: InvoiceIntent, facts: Circunstancias, regime: Any, day: date, carried: bool
+) -> None:
+    """The days that a search by chance may miss; without the cNBS it is refused by that field."""
+    known = replace(intent.prestador, regime=regime, codigo_nbs="115061000", ibs_cbs=IbsCbs("030101", "000", "000001"))
+    burden = Tributos(Decimal(3), Decimal(0), Decimal(2))
+    later = replace(facts, dh_emi=datetime(day.year, day.month, day.day, 15, tzinfo=UTC), p_tot_trib=burden)
+    dated = replace(intent, prestador=known, competencia=day)
+    assert bool(said(build(dated, later), "IBSCBS")) is carried
+    if carried:
+        with pytest.raises(ValueError, match=r"^prestador.codigo_nbs:"):
+            build(replace(dated, prestador=replace(known, codigo_nbs=None)), later)
 
 
 @pytest.mark.parametrize(

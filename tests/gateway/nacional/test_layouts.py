@@ -10,7 +10,19 @@ import nfelib
 import pytest
 
 from bot.settings import Settings
-from gateway.nacional.layouts import CALENDARIO, MAX_BYTES, NT009, Inicio, Layout, check, end_of, layout_for, parse
+from gateway.nacional.layouts import (
+    CALENDARIO,
+    IBS_CBS_MUST,
+    MAX_BYTES,
+    NT009,
+    Inicio,
+    Layout,
+    check,
+    deadlines,
+    end_of,
+    layout_for,
+    parse,
+)
 from state_machine.protocol.channel import Ambiente
 
 SHIPPED = {
@@ -63,6 +75,19 @@ def test_the_end_of_what_is_built_is_a_setting_or_the_authoritys_own_day() -> No
     for environment in ("producao", "homologacao"):
         told = away.model_copy(update={"fiscal_environment": environment, "nacional_nt009_producao": day})
         assert end_of(told, Ambiente.PRODUCAO) == day
+
+
+def test_the_day_of_the_new_taxes_is_a_setting_or_the_authoritys_own() -> None:
+    """The setting holds in both environments; without it the day is known at the authority's own hosts only."""
+    own = Settings(fiscal_environment="homologacao")
+    assert {deadlines(own, ambiente).ibs_cbs for ambiente in Ambiente} == {date(2027, 1, 1)}
+    away = own.model_copy(update={"nacional_sefin_url": "https://sefin.exemplo"})
+    assert [deadlines(away, ambiente).ibs_cbs for ambiente in (Ambiente.HOMOLOGACAO, Ambiente.PRODUCAO)] == [
+        None,
+        IBS_CBS_MUST,
+    ]
+    told = away.model_copy(update={"nacional_ibs_cbs_obrigatorio": date(2027, 3, 1)})
+    assert {deadlines(told, ambiente).ibs_cbs for ambiente in Ambiente} == {date(2027, 3, 1)}
 
 
 @pytest.mark.parametrize(

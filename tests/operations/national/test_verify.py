@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,6 +90,19 @@ async def test_a_company_is_told_all_that_keeps_it_from_issuing(database: Databa
         assert "o ADN não respondeu agora" in (await wrong())["Convênio"]
         world.adn.faults.clear()
         cities.clear()
+
+        await database.pool.execute(
+            "UPDATE empresa SET regime = 'normal', tributos_federal = 1, tributos_estadual = 1, "
+            "tributos_municipal = 1 WHERE cnpj = $1",
+            FORM.cnpj,
+        )
+        for day, serves in ((date(2999, 1, 1), True), (date(2026, 8, 3), False)):
+            told = settings.model_copy(update={"nacional_ibs_cbs_obrigatorio": day})
+            async with channels_of(told, database) as channels:
+                found = await verify(database, channels, FORM.cnpj)
+            assert found[0].serve is serves
+            assert f"a partir de {day:%d/%m/%Y} nada é confirmado" in found[1].dito
+        await database.pool.execute("UPDATE empresa SET regime = 'simples'")
 
         await database.pool.execute("UPDATE empresa SET tributos_sn = NULL WHERE cnpj = $1", FORM.cnpj)
         assert "--tributos-sn" in (await wrong())["Cadastro"]

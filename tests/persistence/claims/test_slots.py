@@ -42,7 +42,7 @@ SELECT id FROM nova
 # Numbers of the company that became due one second after another, the first of them so many seconds ago.
 DUE = """
 INSERT INTO nfse_emissao (session_id, sessao_id, revisao, prestador_id, tomador_id, prestador_cnpj, tomador_documento,
-    id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia, impressao, payload_enviado,
+    id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia, impressao, bytes,
     proxima_acao_em)
 SELECT s.id, s.sessao_id, n, s.empresa_id, t.id, '1', '2', s.sessao_id || '-' || n, 'enviado', 10, 'd', '1',
     '2026-11-21', 'i', '', now() - make_interval(secs => $3 - n)

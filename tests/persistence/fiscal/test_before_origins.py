@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-import asyncpg
 import pytest_asyncio
-from alembic import command
-from alembic.config import Config
 
 from bot.orders.cancellation_news import news_of
 from bot.orders.origins import Origins
 from operations.cancel_order import Ordem, cancel
-from persistence.db.dsn import for_sqlalchemy
 from persistence.db.engine import Database
-from persistence.db.migrate import _SCRIPTS, upgrade
 from persistence.fiscal import cancellation_work, emissions, issued
 from persistence.queue.inbox import Inbox
 from persistence.rows.inbox_rows import CancellationRow
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.protocol.origin import CONVERSA
 from state_machine.protocol.standing import Passo
+from tests.old_schema import OldSchema, old_schema
 from tests.stored_work import emission, note, row
 
 if TYPE_CHECKING:
@@ -31,41 +25,29 @@ if TYPE_CHECKING:
 
     from persistence.embedded import Embedded
 
-BEFORE = "0040"  # the newest schema without origins
-NAME = "before_origins"
 LEASE = 60.0
+OLD = "payload_enviado"  # as that release calls the bytes
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def old_url(embedded: Embedded) -> AsyncIterator[str]:
-    """The owner's address of a database as the release before origins migrated it."""
-    server = embedded.servers.owner_url
-    admin, url = await asyncpg.connect(server), urlsplit(server)._replace(path=f"/{NAME}").geturl()
-    await admin.execute(f"CREATE DATABASE {NAME}")
-    config = Config()
-    config.set_main_option("script_location", str(_SCRIPTS))
-    config.attributes["url"] = for_sqlalchemy(url)
-    await asyncio.to_thread(command.upgrade, config, BEFORE)
-    yield url
-    await admin.execute(f"DROP DATABASE {NAME} WITH (FORCE)")
-    await admin.close()
+async def old(embedded: Embedded) -> AsyncIterator[OldSchema]:
+    """A database as the release before origins migrated it."""
+    async with old_schema(embedded, "before_origins", "0040") as made:
+        yield made
 
 
-async def test_rows_from_before_origins_are_finished_and_their_notes_cancelled(
-    embedded: Embedded, old_url: str
-) -> None:
+async def test_rows_from_before_origins_are_finished_and_their_notes_cancelled(old: OldSchema) -> None:
     """What waits is taken and settled; a note from before is found, and its first cancellation is told in its chat."""
-    before = await Database.open(old_url, size=2)
-    waits = [await emission(before), await emission(before, status="enviado")]
-    stored = await emission(before, status="concluido", proxima_acao_em=None)
+    before = await Database.open(old.owner_url, size=2)
+    waits = [await emission(before, payload=OLD), await emission(before, payload=OLD, status="enviado")]
+    stored = await emission(before, payload=OLD, status="concluido", proxima_acao_em=None)
     await note(before, stored, "ext-1")
     await before.pool.execute("UPDATE nfse_processada SET status = 'autorizado'")
     assert "origem" not in await row(before, "nfse_emissao", stored)
     await before.close()
-    ours = urlsplit(embedded.servers.database_url)._replace(path=f"/{NAME}").geturl()
-    await asyncio.to_thread(upgrade, old_url, ours)
+    await old.upgrade()
 
-    database = await Database.open(ours, size=2)
+    database = await Database.open(old.url, size=2)
     async with database.transaction() as connection:
         taken = sorted(await emissions.claim(connection, 10, LEASE), key=lambda tarefa: tarefa.id)
     assert [(t.id, t.origem, t.conversa, t.era, t.pronta) for t in taken] == [
@@ -79,10 +61,12 @@ async def test_rows_from_before_origins_are_finished_and_their_notes_cancelled(
             await emissions.settle(connection, tarefa, done)
         assert (await row(database, "nfse_emissao", tarefa.id))["status"] == "concluido"
 
-    old = await row(database, "nfse_emissao", stored)
+    past = await row(database, "nfse_emissao", stored)
     async with database.transaction() as connection:
-        assert [found.emissao_id for found in await issued.by_number(connection, old["prestador_id"], "42")] == [stored]
-    await cancel(database, Ordem(nota=old["id_integracao"], motivo="pedido em duplicidade pelo cliente"))
+        assert [found.emissao_id for found in await issued.by_number(connection, past["prestador_id"], "42")] == [
+            stored
+        ]
+    await cancel(database, Ordem(nota=past["id_integracao"], motivo="pedido em duplicidade pelo cliente"))
     inbox = Inbox(database, 0.0)
     async with database.transaction() as connection:
         [cancelling] = await cancellation_work.claim(connection, 10, LEASE, {})
@@ -91,5 +75,5 @@ async def test_rows_from_before_origins_are_finished_and_their_notes_cancelled(
     await inbox.close()
     assert (cancelling.emissao_id, cancelling.id_externo, cancelling.origem) == (stored, "ext-1", CONVERSA)
     told = await database.pool.fetch("SELECT lane, chave FROM inbox")
-    assert [tuple(each) for each in told] == [(old["sessao_id"], "cancelamento:1")]  # its conversation has this name
+    assert [tuple(each) for each in told] == [(past["sessao_id"], "cancelamento:1")]  # its conversation has this name
     await database.close()

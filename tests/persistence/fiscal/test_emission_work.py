@@ -297,22 +297,21 @@ async def test_an_answer_that_tells_nothing_leaves_what_was_heard(database: Data
     )
 
 
-async def test_prepared_bytes_are_fenced_and_every_version_is_kept(database: Database) -> None:
-    """Whoever was overtaken stores none; what the turn stored stays the first version."""
-    await emission(database, a_preparar=True)
+async def test_prepared_bytes_are_fenced_and_what_they_are_made_of_is_kept(database: Database) -> None:
+    """Whoever was overtaken stores none; what the turn stored stays beside them."""
+    await emission(database, a_preparar=True, intencao=[], bytes=None)
     [late] = await claim(database)
     assert not late.pronta
     await lease_ends(database, TABLE, late.id)
     [tarefa] = await claim(database)
+    assert tarefa.payload == b"[]"
     async with database.transaction() as connection:
         assert (await intents.prepared(connection, tarefa, b"signed")).payload == b"signed"
     with pytest.raises(OrderLeaseLostError):
         async with database.transaction() as connection:
             await intents.prepared(connection, late, b"signed too late")
     found = await row(database, TABLE, tarefa.id)
-    assert (found["bytes"], found["payload_enviado"]) == (b"signed", b"signed")  # the latter for the release before
-    versions = await database.pool.fetch("SELECT versao, payload FROM nfse_preparo ORDER BY versao")
-    assert [tuple(version) for version in versions] == [(1, b"[]"), (2, b"signed")]
+    assert (found["intencao"], found["bytes"]) == ([], b"signed")
 
 
 async def test_a_company_is_stopped_by_the_channel_that_refuses_it(database: Database) -> None:

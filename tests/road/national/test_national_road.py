@@ -328,12 +328,12 @@ async def test_what_was_signed_is_what_leaves(road: Road, sefin: SefinSimulator)
     finally:
         gateway.submit = submit.__get__(gateway)
     await _certificate(road)
-    signed = await pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE id = $1", emission)
+    signed = await pool.fetchval("SELECT bytes FROM nfse_emissao WHERE id = $1", emission)
     async with waits_passing(road, leases=True):
         note = await _one_note(road, sefin, session)
-    assert await pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE id = $1", emission) == signed
+    assert await pool.fetchval("SELECT bytes FROM nfse_emissao WHERE id = $1", emission) == signed
     assert note.dps_sha256 == hashlib.sha256(signed).hexdigest()
-    assert await pool.fetchval("SELECT count(*) FROM nfse_preparo WHERE emissao_id = $1", emission) == 2
+    assert stored.decode(await pool.fetchval("SELECT intencao::text FROM nfse_emissao WHERE id = $1", emission))
 
 
 async def test_an_equal_note_of_another_confirmation_gets_the_next_number(road: Road, sefin: SefinSimulator) -> None:
@@ -516,9 +516,14 @@ async def test_a_wrong_note_is_cancelled_by_a_signed_event_and_made_anew(road: R
 async def test_a_refused_substitution_goes_on_as_cancel_and_redo(road: Road, sefin: SefinSimulator) -> None:
     """The correction is kept; nothing is issued beside the old note while it stands, by no word or button."""
     form = replace(FORM, tributos_sn=None, **NORMAL)
-    person, session = await _confirmed(road, form)
+    group = services.ServiceForm(codigo="17.01.01", nbs="115061000", ind_op="030101")
+    await services.add(road.database, CNPJ, replace(group, principal=True))
+    person, session = await _confirmed(road, replace(form, codigo_servico="170101"))
     note = await _one_note(road, sefin, session)
-    await person.files(late=True)
+    await person.files(late=True)  # the PDF is drawn of a note that has the group of the new taxes
+    sent = await road.database.pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE sessao_id = $1", session)
+    assert b"<cIndOp>030101</cIndOp><indDest>0</indDest>" in sent
+    assert b"<CST>000</CST><cClassTrib>000001</cClassTrib>" in sent
     offered = await person.say(f"corrige a nota {note.numero}, o valor era 1.800")
     shown = await person.press("Substituir a nota", offered)
     assert f"Substitui a nota {note.numero}" in shown.text
@@ -671,8 +676,8 @@ async def test_a_company_of_the_simples_says_its_burden(road: Road) -> None:
 async def test_the_code_is_chosen_among_the_companys_by_the_description(road: Road, sefin: SefinSimulator) -> None:
     """The list is asked, a number answers it, words correct it; what the summary shows is issued, and its cNBS."""
     await add_company(road.database, replace(FORM, codigo_servico="010101"), None, REGISTRY)
-    await services.add(road.database, CNPJ, services.ServiceForm("01.07.01"))
-    await services.add(road.database, CNPJ, services.ServiceForm("17.01.01", None, "1.1506.10.00"))
+    await services.add(road.database, CNPJ, services.ServiceForm(codigo="01.07.01"))
+    await services.add(road.database, CNPJ, services.ServiceForm(codigo="17.01.01", nbs="1.1506.10.00"))
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
     try:
@@ -691,8 +696,8 @@ async def test_the_code_is_chosen_among_the_companys_by_the_description(road: Ro
         session = await until(taken)
         await _one_note(road, sefin, session)
         row = await road.database.pool.fetchrow("SELECT * FROM nfse_emissao WHERE sessao_id = $1", session)
-        assert b"<cTribNac>170101</cTribNac>" in row["payload_enviado"]
-        assert b"<cNBS>115061000</cNBS>" in row["payload_enviado"]
+        assert b"<cTribNac>170101</cTribNac>" in row["bytes"]
+        assert b"<cNBS>115061000</cNBS>" in row["bytes"]
         confirmed = DocumentoServico(
             row["prestador_cnpj"], row["tomador_documento"], "170101", row["valor_servico"], row["competencia"],
             row["descricao_servico"],

@@ -90,7 +90,7 @@ async def test_a_refusal_after_a_lost_first_call_is_not_the_end(road: Road) -> N
     assert row["recusa"]["mensagem"] == EXPIRED
     with pytest.raises(CommandRefusedError, match="só se refaz o que foi recusado"):
         await reprocess(road.database, key)
-    await _deliver_late(road, row["payload_enviado"])
+    await _deliver_late(road, row["bytes"])
     await ana.files()
     await road.settled()
     assert [note.id_integracao for note in await road.notes(ana)] == [key]
@@ -142,7 +142,7 @@ async def test_a_note_that_shows_up_after_the_order_is_adopted_and_the_second_ke
     gateway.faults.set("erro_500", times=1, method="POST")
     ana, key = await _confirm(road)
     await _absent_once(road, key)
-    payload = (await _row(road, key))["payload_enviado"]
+    payload = (await _row(road, key))["bytes"]
     gateway.faults.set("recusar_na_porta", message=f"E1200: {EXPIRED}", times=1)
     await _absent_twice(road, key)
     await _until_row(road, key, lambda row: row["recusa"] is not None)

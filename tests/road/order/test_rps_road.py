@@ -86,8 +86,13 @@ async def test_a_refused_number_is_a_gap_until_it_is_used_or_explained(road: Roa
     assert not [line for line in lines if "BURACO" in line]
 
 
-async def test_a_note_has_the_number_that_it_was_made_under(road: Road) -> None:
-    """A forgotten submission's note is found by its reference: the number drawn for it anew is an explained gap."""
+@pytest.mark.parametrize("lost", [False, True], ids=["refused as a duplicate", "the answer is lost"])
+@pytest.mark.parametrize("differs", [False, True], ids=["same content", "other content"])
+async def test_a_note_has_the_number_that_it_was_made_under(road: Road, *, lost: bool, differs: bool) -> None:
+    """A forgotten submission's note is found by its reference: the number drawn for it anew is an explained gap.
+
+    However it was found, and also where it is not what was confirmed now.
+    """
     ana, rui = await _staff(road), await _staff(road)
     await ana.issue(unlike())
     await road.settled()
@@ -97,14 +102,17 @@ async def test_a_note_has_the_number_that_it_was_made_under(road: Road) -> None:
     sent = copy.deepcopy(note.payload) | {"idIntegracao": f"{session['sessao_id']}-r1-1"}
     [(_, last, _)] = await _numbered(road, ana)
     sent["rps"]["numero"] = last + 1
-    sent["servico"][0]["valor"]["servico"] = float(session["rascunho"]["valor"]["valor"])
+    sent["servico"][0]["valor"]["servico"] = float(session["rascunho"]["valor"]["valor"]) + differs
     road.world.plugnotas.accept([sent])
     sequence = int((await report(road.database))[0].split(" ")[0])
     await restore(road.database, [f"{sequence}:{last + 1}"])
     assert "pode já ter saído" in (await rui.press("Confirmar")).text
+    if lost:
+        road.world.plugnotas.faults.set("perder_resposta", times=1)
     await rui.touch("Confirmar")
-    await rui.files()
+    await (rui.expect("equipe") if differs else rui.files())
     await road.settled()
+    assert [status for _, _, status in await _numbered(road, rui)] == ["conflito" if differs else "concluido"]
     assert len(await road.notes(rui)) == 1
     lines = await report(road.database)
     assert not [line for line in lines if "BURACO" in line]

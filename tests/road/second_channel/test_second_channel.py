@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import sqlalchemy as sa
 
+from bot.orders.accept import Confirmed
 from gateway.keys.id_dps import IdDPS
 from gateway.registry import REGISTRY
 from operations.channel import choose
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
+from persistence.people.companies import get_company
 from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente, Canal, Natureza
 from state_machine.protocol.emission import CannotTell
+from state_machine.protocol.origin import Origin
+from state_machine.services.own import Servico
 from state_machine.values.documents import CNPJ
 from tests.narrowing import bound_to
 from tests.road.road_people import Person, Scene, new_phone, open_road, unlike, until
@@ -107,6 +114,37 @@ def test_the_channel_differs_in_every_flag() -> None:
     assert [name for name in Natureza.__slots__ if getattr(usual, name) == getattr(NATUREZA, name)] == []
 
 
+class _NotOrderedError(Exception):
+    """The order's transaction is rolled back, so that nobody sends it."""
+
+
+async def test_an_order_is_stored_as_its_channel_says(road: Road) -> None:
+    """What it is made of waits to be signed, and its key at the authority is not our reference."""
+    await _staff(road)
+    company = await road.database.pool.fetchval("SELECT id FROM empresa WHERE cnpj = $1", str(CNPJ(LOJA.cnpj)))
+    with suppress(_NotOrderedError):
+        async with road.database.transaction() as connection:
+            empresa, agora = await get_company(connection, company)
+            confirmed = Confirmed(
+                origin=Origin("agenda", "agenda-1", 1),
+                tentativa=1,
+                empresa=empresa,
+                documento="12345678000195",
+                nome="PADARIA",
+                email=None,
+                valor=Decimal(1800),
+                descricao="consultoria",
+                servico=Servico(empresa.codigo_servico),
+                competencia=agora.date(),
+            )
+            ordered = await road.house.door.accept(connection, confirmed, "agenda-1")
+            statement = sa.text("SELECT * FROM nfse_emissao WHERE id = :id")
+            kept = (await connection.execute(statement, {"id": ordered})).one()
+            raise _NotOrderedError
+    assert (kept.a_preparar, kept.bytes, kept.chave_natural) == (True, None, kept.intencao["chave"])
+    assert kept.intencao["referencia"] == kept.id_integracao == "agenda-1-r1-1"
+
+
 async def test_the_answer_is_the_note(road: Road, city: City) -> None:
     """One call, no question, no webhook: the note is told, with our number in a key of 45 characters."""
     ana = await _confirmed(road)
@@ -192,10 +230,8 @@ async def test_what_was_prepared_is_what_leaves(road: Road, city: City) -> None:
     await pool.execute("UPDATE idempotency_records SET lease_until = now() WHERE process_instance_id = $1", session)
     note = await _one_note(road, city, ana)
 
-    versions = "SELECT payload FROM nfse_preparo WHERE emissao_id = $1 ORDER BY versao"
-    stored, signed = [row["payload"] for row in await pool.fetch(versions, emission)]
-    assert b"assinatura" not in stored
-    assert signed == await pool.fetchval("SELECT bytes FROM nfse_emissao WHERE id = $1", emission)
+    intencao, signed = await pool.fetchrow("SELECT intencao, bytes FROM nfse_emissao WHERE id = $1", emission)
+    assert "assinatura" not in intencao
     [sent] = [r.data["corpo"] for r in city.ledger.of("submission") if r.data["chave"] == note.chave]
     assert sent.encode() == signed
     assert sum(r.data["referencia"].startswith(session) for r in city.ledger.of("signed")) == 1

@@ -90,7 +90,7 @@ async def intent(connection: Connection, empresa_id: int, status: StatusEmissao 
             )
             INSERT INTO nfse_emissao (session_id, sessao_id, revisao, prestador_id, tomador_id, prestador_cnpj,
                 tomador_documento, id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia,
-                impressao, payload_enviado)
+                impressao, bytes)
             SELECT sessao.id, :nome, 1, :empresa, tomador.id, '1', '2', :nome, :status, 10, 'd', '1', '2026-11-21',
                 'i', ''
             FROM sessao, tomador RETURNING id
@@ -105,10 +105,10 @@ async def test_one_attempt_of_a_revision_is_under_way_at_most(database: Database
     again = sa.text("""
         INSERT INTO nfse_emissao (session_id, sessao_id, revisao, tentativa, prestador_id, tomador_id, prestador_cnpj,
             tomador_documento, id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia,
-            impressao, payload_enviado)
+            impressao, bytes)
         SELECT session_id, sessao_id, revisao, 2, prestador_id, tomador_id, prestador_cnpj, tomador_documento,
             id_integracao || '-2', :novo, valor_servico, descricao_servico, codigo_servico, competencia, impressao,
-            payload_enviado
+            bytes
         FROM nfse_emissao WHERE id = :id
     """)
     under_way = {StatusEmissao(s) for s in ("pendente", "enviando", "enviado", "desconhecido")}
