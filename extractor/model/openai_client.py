@@ -21,7 +21,6 @@ from pydantic import ValidationError
 from extractor.model.meter import Meter
 from extractor.model.prompt import Resposta
 from state_machine.protocol.breaker import Breaker
-from state_machine.values.text.untrusted import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +100,7 @@ class ModelClient:
             self._breaker.failed()
         else:
             self._breaker.succeeded()
-        return answer and _storable(answer)
+        return answer
 
     async def _by_modes(self, question: Question, meter: Meter) -> Resposta | None:
         """Try the remembered mode, then the lesser ones; remember the first that this server honours."""
@@ -181,11 +180,6 @@ class ModelClient:
                 if not calls:
                     raise ValueError("no tool call")
                 return Resposta.model_validate_json(calls[0].function.arguments)
-
-
-def _storable(answer: Resposta) -> Resposta:
-    texts = {name: clean(value) for name, value in answer.model_dump().items() if isinstance(value, str)}
-    return answer.model_copy(update=texts)
 
 
 def _refuses_shape(error: APIStatusError) -> bool:
