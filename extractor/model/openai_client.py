@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from extractor.model.prompt import Question
 
-MAX_TOKENS: Final = 300  # an answer is 60 to 120 tokens; some servers run on for minutes without a cap
+# An answer is 60 to 120 tokens, of several invoices to 250; some servers run on for minutes without a cap.
+MAX_TOKENS: Final = 300
 CONNECT_SECONDS: Final = 2.0
 RETRY_PAUSE_SECONDS: Final = 0.3  # the deadline is counted in seconds, so one quick second try
 RETRIED: Final = frozenset({408, 409, 429, 500, 502, 503, 504})
