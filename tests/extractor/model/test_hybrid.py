@@ -293,11 +293,14 @@ async def test_no_role_takes_away_what_the_readers_are_sure_of(server, hybrid, f
 
 
 async def test_an_amount_that_the_model_doubts_is_marked(server, hybrid, fresh, summary, sure):
-    """Both readers are sure of it, and so it is shown to be checked; one that stands already needs no mark."""
+    """However sure the readers are, it is shown to be checked, with their readings; one that stands needs no mark."""
     sure(0.99)
     server.answer_with(lambda _: Reply(answer(valor="R$ 1.500,00", duvida=True)))
     assert amount(await hybrid.extract(ORDER, fresh)) == [("1500.00",)]
     assert amount(await hybrid.extract(ORDER, summary)) == [("1500.00", Origem.REGRAS)]
+    sure(0.5)
+    server.say(answer(valor="500", duvida=True))
+    assert amount(await hybrid.extract(TWO, fresh)) == [("500.00", "300.00")]
 
 
 async def test_an_amount_that_only_the_model_sees_is_asked(server, hybrid, fresh, sure, no_act):
@@ -414,6 +417,15 @@ async def test_the_model_cuts_what_the_rules_cannot(server, hybrid, fresh, sure)
     assert dita.dados.doubts == ()
     assert (dita.ato, dita.partes) == (Ato.VARIAS, tuple(TWO_NOTES.split(" e ")))
     assert len(server.asked) == 1
+
+
+async def test_two_invoices_may_have_one_amount_but_not_one_customer(server, hybrid, fresh):
+    """Each takes the amount beside it; a customer who is named twice is one, and the person is asked."""
+    same = TWO_NOTES.replace("300", "500")
+    server.answer_with(lambda _: Reply(answer(valor="R$ 500", notas=[FIRST, {**SECOND, "valor": "500"}])))
+    assert (await understand(same, fresh, hybrid)).partes == tuple(same.split(" e "))
+    one = same.replace("05.804.473/0001-65", "11.222.333/0001-81")
+    assert (await understand(one, fresh, hybrid)).partes == ()
 
 
 @pytest.mark.parametrize(
