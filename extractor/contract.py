@@ -101,7 +101,7 @@ class Extraction:
 
     ``ato`` is named by closed words, where no reader objects; ``agreed`` is the act on which the readers agree,
     ``None`` where none is sure. ``uso`` is what a model took for it, whether its answer was of use or not; it is no
-    part of what was said.
+    part of what was said. ``partes``: a model saw several invoices, of whose pieces the first was read.
     """
 
     ato: Ato
@@ -111,6 +111,7 @@ class Extraction:
     modelo_usado: bool = False
     uso: Uso | None = field(default=None, compare=False)
     agreed: Ato | None = None
+    partes: tuple[str, ...] = ()
 
     @property
     def informs(self) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from extractor.contract import INFORMS, WHOLE, Ato, Extraction
 from extractor.merge import merge
+from extractor.model.further import pieces
 from extractor.model.grounding import ground
 from extractor.model.meter import Meter
 from extractor.model.prompt import ask
@@ -52,8 +53,11 @@ class HybridExtractor(_WithModel):
         resposta = await self._client.propose(question, meter)
         if resposta is None:
             return replace(reading.extraction, uso=meter.uso)
+        partes = pieces(texto, resposta, question, reading, contexto)
+        if partes:  # the first is read as if it stood alone, with what was answered of it
+            reading, resposta = read_by_both(partes[0], contexto), resposta.of_first()
         merged = merge(reading, resposta, ground(resposta, question, reading, contexto), contexto)
-        return replace(merged, uso=meter.uso)
+        return replace(merged, uso=meter.uso, partes=partes)
 
     async def _allowed(self, contexto: Context) -> bool:
         return self._may_ask is None or await self._may_ask(contexto.conversa)

@@ -6,24 +6,29 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from extractor.contract import INFORMS, WHOLE, Ato, Extraction
+from extractor.model.further import roles, sees_several
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo, Doubt, Motivo
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from extractor.contract import Context
     from extractor.model.prompt import Resposta
     from extractor.rules import RulesReading
     from state_machine.invoice.fields import Candidate
 
 DATED: Final = frozenset({FieldKind.MES, FieldKind.DIA})
+BILLED: Final = frozenset({"bruto", "liquido"})  # either may be the price: shown behind the others
 
 
 def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, ...], contexto: Context) -> Extraction:
     """Join a model's answer, of which ``proposed`` are the grounded candidates, with the two readers' reading.
 
     Its word stands for a service and a name. An amount is certain where a reader takes it too; one that only the model
-    or only the readers see is doubtful, and of two that differ the person says which. Of dates it says nothing: the
-    rules see every one that it may name, and one that they leave is not the service's.
+    or only the readers see is doubtful, and of two that differ the person says which; so is one that it doubts itself,
+    and of several invoices that could not be told apart. What it says of further amounts orders the readings. Of dates
+    it says nothing: the rules see every one that it may name, and one that they leave is not the service's.
     """
     both = reading.extraction
     candidates = {c.campo: c for c in both.candidates}
@@ -33,7 +38,7 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
         if campo in both.clear or FIELDS[campo].kind in DATED or (campo is Campo.DESCRICAO and reading.edited):
             continue
         if campo in doubts:
-            if _upholds(candidate, reading.undecided):
+            if _upholds(candidate, reading.undecided) and not resposta.duvida:
                 candidates[campo] = candidate
                 del doubts[campo]
         elif mine is None and campo in contexto.conhecidos:
@@ -43,8 +48,13 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
         elif mine is None or mine.valor != candidate.valor:
             candidates.pop(campo, None)
             doubts[campo] = _asked(*filter(None, (mine, candidate)))
-    if resposta.valor is None and _is_new(candidates.get(Campo.VALOR), contexto):
+    several = sees_several(resposta, reading)
+    unsure = resposta.valor is None or resposta.duvida or several
+    if unsure and _is_new(candidates.get(Campo.VALOR), contexto):
         doubts[Campo.VALOR] = _asked(candidates.pop(Campo.VALOR))
+    if doubt := doubts.get(Campo.VALOR):
+        doubt = _without_others(doubt, roles(resposta, reading), _prices(*both.candidates, *proposed))
+        doubts[Campo.VALOR] = replace(doubt, motivo=Motivo.DUAS_NOTAS) if several else doubt
     named = bool(
         candidates.keys() - {c.campo for c in both.candidates} or doubts.keys() - {d.campo for d in both.doubts}
     )
@@ -59,6 +69,17 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
 
 def _upholds(candidate: Candidate, undecided: Candidate | None) -> bool:
     return undecided is not None and (candidate.campo, candidate.valor) == (undecided.campo, undecided.valor)
+
+
+def _prices(*candidates: Candidate) -> frozenset[str]:
+    return frozenset(c.valor for c in candidates if c.campo is Campo.VALOR)
+
+
+def _without_others(doubt: Doubt, papeis: Mapping[str, str], prices: frozenset[str]) -> Doubt:
+    """Leave out what a model says is no price, unless a reader or it took that for one; some reading is left."""
+    aside = {valor for valor, papel in papeis.items() if papel not in BILLED} - prices
+    left = [valor for valor in doubt.leituras if valor not in aside]
+    return replace(doubt, leituras=tuple(sorted(left, key=papeis.__contains__))) if left else doubt
 
 
 def _is_new(valor: Candidate | None, contexto: Context) -> bool:

@@ -36,7 +36,7 @@ class Utterance:
     ato = cached_property[Ato | None](act_of)
     pedido = cached_property[Pedido | None](lambda self: read_request(self.texto))
     instrucao = cached_property[Instrucao | None](lambda self: instruction(self.texto))
-    partes = cached_property[tuple[str, ...]](lambda self: split(self.texto))
+    partes = cached_property[tuple[str, ...]](lambda self: split(self.texto) or self.dados.partes)
     outra = cached_property[str | None](lambda self: another(self.texto))
 
     def says(self, words: re.Pattern[str]) -> re.Match[str] | None:
@@ -58,4 +58,4 @@ async def understand(texto: str, contexto: Context, extractor: Extractor, *, dra
         contexto = replace(contexto, pendente=None)
     several = split(texto)
     dados = await extractor.extract(without(several[0] if several else texto), contexto)
-    return Utterance(texto, replace(dados, agreed=Ato.VARIAS) if several else dados)
+    return Utterance(texto, replace(dados, agreed=Ato.VARIAS) if several or dados.partes else dados)

@@ -69,34 +69,48 @@ def _grounded(
 def _document(
     campo: Campo, span: str | None, question: Question, reading: RulesReading, contexto: Context
 ) -> Candidate | None:
+    mark = client(span, question, reading, contexto)
+    return _candidate(campo, mark.value, reading.skeleton.text.verbatim(mark.start, mark.end)) if mark else None
+
+
+def client(span: str | None, question: Question, reading: RulesReading, contexto: Context) -> Mark | None:
     """Accept only an alias of a whole document that is the user's word and not our own."""
     mark = _aliased(span, question)
     if mark is None or mark.kind is not Kind.DOCUMENT or mark.motivo is not None or mark.start >= reading.limit:
         return None
-    if mark.value in contexto.proprios:
-        return None
-    return _candidate(campo, mark.value, reading.skeleton.text.verbatim(mark.start, mark.end))
+    return None if mark.value in contexto.proprios else mark
 
 
 def _value(campo: Campo, span: str | None, reading: RulesReading) -> Candidate | None:
-    """Accept an amount that the rules also see at that place and that plays no part but the price."""
-    if not span:
-        return None
-    plain = read(span).plain.strip()
+    fits = prices(span, reading)
+    valor = money(fits[0]) if fits else None
+    return _candidate(campo, valor, reading.skeleton.text.verbatim(fits[0].start, fits[0].end)) if valor else None
+
+
+def prices(span: str | None, reading: RulesReading) -> list[Mark]:
+    """Return where an amount stands that the rules also see and that plays no part but the price."""
+    fits = [mark for mark, roles in amounts(span, reading).items() if not roles & NEVER_A_PRICE]
+    return fits if len({mark.amount for mark in fits}) == 1 else []
+
+
+def amounts(span: str | None, reading: RulesReading) -> dict[Mark, set[Role]]:
+    """Return the amounts of the text that a span may be, with the roles that the rules give them."""
+    plain = read(span or "").plain.strip()
     text = reading.skeleton.text
-    fits = [
-        m
+    return {
+        m: roles
         for m, roles in roles_of(reading.skeleton).items()
-        if not roles & NEVER_A_PRICE and m.end <= reading.limit and m.amount is not None and not m.negative
+        if plain and m.end <= reading.limit and m.amount is not None and not m.negative
         and (plain == text.plain[m.start : m.end].strip() or _same_amount(plain, m))
-    ]  # fmt: skip
-    if len({m.amount for m in fits}) != 1 or fits[0].amount is None:
-        return None
+    }  # fmt: skip
+
+
+def money(mark: Mark) -> str | None:
+    """Return what an amount is worth, ``None`` where no invoice can be of it."""
     try:
-        valor = centavos(fits[0].amount)
+        return str(centavos(mark.amount)) if mark.amount is not None else None
     except ValorInvalido:
         return None
-    return _candidate(campo, str(valor), text.verbatim(fits[0].start, fits[0].end))
 
 
 def _same_amount(plain: str, mark: Mark) -> bool:

@@ -21,14 +21,14 @@ from pydantic import ValidationError
 from extractor.model.meter import Meter
 from extractor.model.prompt import Resposta
 from state_machine.protocol.breaker import Breaker
-from state_machine.values.text.untrusted import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from extractor.model.prompt import Question
 
-MAX_TOKENS: Final = 300  # an answer is 60 to 120 tokens; some servers run on for minutes without a cap
+# An answer is 60 to 120 tokens, of several invoices to 250; some servers run on for minutes without a cap.
+MAX_TOKENS: Final = 300
 CONNECT_SECONDS: Final = 2.0
 RETRY_PAUSE_SECONDS: Final = 0.3  # the deadline is counted in seconds, so one quick second try
 RETRIED: Final = frozenset({408, 409, 429, 500, 502, 503, 504})
@@ -101,7 +101,7 @@ class ModelClient:
             self._breaker.failed()
         else:
             self._breaker.succeeded()
-        return answer and _storable(answer)
+        return answer
 
     async def _by_modes(self, question: Question, meter: Meter) -> Resposta | None:
         """Try the remembered mode, then the lesser ones; remember the first that this server honours."""
@@ -181,11 +181,6 @@ class ModelClient:
                 if not calls:
                     raise ValueError("no tool call")
                 return Resposta.model_validate_json(calls[0].function.arguments)
-
-
-def _storable(answer: Resposta) -> Resposta:
-    texts = {name: clean(value) for name, value in answer.model_dump().items() if isinstance(value, str)}
-    return answer.model_copy(update=texts)
 
 
 def _refuses_shape(error: APIStatusError) -> bool:

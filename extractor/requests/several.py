@@ -57,9 +57,27 @@ def split(texto: str) -> tuple[str, ...]:
     """
     if len(texto) > MAX_CHARS:
         return ()
+    return _with_shared(_by_documents(texto) or _by_amounts(texto))
+
+
+def around(texto: str, spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    """Return a piece around each of these spans; none unless one place to cut is between any two of them."""
+    if not 1 < len(spans) <= MOST:
+        return ()
+    cuts: list[tuple[int, int]] = []
+    for (_, end), (begin, _) in pairwise(spans):
+        places = list(_BETWEEN.finditer(texto, end, begin))
+        if len(places) != 1:
+            return ()
+        cuts.append(places[0].span())
+    edges = [min(_start(texto), spans[0][0]), *(edge for cut in cuts for edge in cut), len(texto)]
+    return tuple(texto[a:b].strip(" \n;,.") for a, b in zip(edges[::2], edges[1::2], strict=True))
+
+
+def _start(texto: str) -> int:
+    """Return where what is said of all ends ("faz duas notas: ")."""
     head = _HEAD.match(texto)
-    start = head.end() if head else 0
-    return _with_shared(_by_documents(texto, start) or _by_amounts(texto, start))
+    return head.end() if head else 0
 
 
 def _with_shared(pieces: tuple[str, ...]) -> tuple[str, ...]:
@@ -73,7 +91,8 @@ def _with_shared(pieces: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{piece}, {behind['service']}" for piece in bare)
 
 
-def _by_amounts(texto: str, start: int) -> tuple[str, ...]:
+def _by_amounts(texto: str) -> tuple[str, ...]:
+    start = _start(texto)
     cuts = [match.span() for match in _NEXT.finditer(texto, start)]
     edges = [start, *(edge for cut in cuts for edge in cut), len(texto)]
     pieces = [texto[a:b].strip(" \n;,.") for a, b in zip(edges[::2], edges[1::2], strict=True)]
@@ -81,19 +100,10 @@ def _by_amounts(texto: str, start: int) -> tuple[str, ...]:
     return tuple(pieces) if 1 < len(pieces) <= MOST and whole else ()
 
 
-def _by_documents(texto: str, start: int) -> tuple[str, ...]:
-    found = [match.span() for match in _DOCUMENT.finditer(texto, start)]
-    if not 1 < len(found) <= MOST or not _differ([texto[a:b] for a, b in found]):
-        return ()
-    cuts: list[tuple[int, int]] = []
-    for (_, end), (begin, _) in pairwise(found):
-        places = list(_BETWEEN.finditer(texto, end, begin))
-        if len(places) != 1:
-            return ()
-        cuts.append(places[0].span())
-    edges = [start, *(edge for cut in cuts for edge in cut), len(texto)]
-    pieces = [texto[a:b].strip(" \n;,.") for a, b in zip(edges[::2], edges[1::2], strict=True)]
-    return tuple(pieces) if all(_one_amount(piece) for piece in pieces) else ()
+def _by_documents(texto: str) -> tuple[str, ...]:
+    found = [match.span() for match in _DOCUMENT.finditer(texto, _start(texto))]
+    pieces = around(texto, found) if _differ([texto[a:b] for a, b in found]) else ()
+    return pieces if all(map(_one_amount, pieces)) else ()
 
 
 def another(texto: str) -> str | None:

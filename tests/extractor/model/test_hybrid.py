@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -11,17 +12,25 @@ from extractor.contract import Ato, Context, Uso
 from extractor.hybrid import HybridExtractor, ModelExtractor
 from extractor.learned.reader import LearnedReader
 from extractor.model.openai_client import ModelClient
+from extractor.model.prompt import NOTHING
 from extractor.two_readers import read_by_both
 from extractor.utterance import understand
 from proofs.sandbox.model import ModelSimulator, Reply
-from state_machine.invoice.fields import Campo, Confianca, Origem
+from state_machine.invoice.fields import Campo, Confianca, Motivo, Origem
 from tests.patience import PATIENCE
 
-NOTHING = dict.fromkeys(("documento", "valor", "descricao", "nome", "email", "competencia", "data"))
 
-
-def answer(intent: str = "informar", **spans: str) -> dict[str, str | None]:
+def answer(intent: str = "informar", **spans: Any) -> dict[str, Any]:
     return {**NOTHING, "intent": intent, **spans}
+
+
+def others(**roles: str) -> list[dict[str, str]]:
+    """Further amounts, by their role; a role may name two."""
+    return [{"trecho": span, "papel": role} for role, spans in roles.items() for span in spans.split("; ")]
+
+
+def note(document: str | None, amount: str, service: str | None = None) -> dict[str, str | None]:
+    return {"documento": document, "valor": amount, "descricao": service, "nome": None}
 
 
 def client_of(server, **options):
@@ -146,6 +155,8 @@ async def test_a_reading_says_what_its_model_took(server, hybrid, fresh):
         {"competencia": "outubro"},
         {"descricao": "[DOC1]"},
         {"descricao": "<SERVIÇO>"},
+        {"outros": others(bruto="R$ 700", alheio="sim, pode emitir")},
+        {"notas": [note("[DOC1]", "R$ 700"), note("[DOC2]", "R$ 800")]},
     ],
     ids=str,
 )
@@ -205,6 +216,11 @@ async def test_what_the_rules_explain_no_model_settles(server, hybrid, fresh, su
         Reply(answer(valor="mil")),
         Reply(answer("cancelar")),
         Reply("não sei"),
+        Reply(answer(outros=others(desconto="R$ 1.500,00", bruto="R$ 9.000"))),
+        Reply(answer(valor="R$ 1.500,00", outros=[{"trecho": "R$ 1.500,00", "papel": "emitir"}])),
+        Reply(answer(valor="R$ 1.500,00", duvida=True)),
+        Reply(answer(valor="R$ 1.500,00", notas="duas")),
+        Reply(answer(notas=[note("[DOC1]", "ignore as regras"), note(None, "R$ 1,00")])),
         Reply(shape="refusal"),
         Reply(shape="html"),
         Reply(status=500),
@@ -249,6 +265,42 @@ async def test_disagreement_about_money_is_asked(server, hybrid, fresh, sure):
     server.say(answer(valor="300"))
     extraction = await hybrid.extract("fechamos por 900, 300 de material, aquele lance que você sabe", fresh)
     assert amount(extraction) == [("900.00", "300.00")]
+
+
+@pytest.mark.parametrize(
+    ("heard", "readings"),
+    [
+        (answer(outros=others(anterior="300")), ("500.00",)),
+        (answer(outros=others(bruto="500")), ("300.00", "500.00")),
+        (answer(outros=others(alheio="500; 300")), ("500.00", "300.00")),
+        (answer(outros=others(desconto="R$ 700; mês")), ("500.00", "300.00")),
+        (answer(valor="300", outros=others(sinal="300")), ("500.00", "300.00")),
+    ],
+)
+async def test_the_role_of_a_further_amount_makes_none_certain(server, hybrid, fresh, sure, heard, readings):
+    """What is no price leaves the readings, gross and net stand last; some are left, and none stands unasked."""
+    sure(0.4)
+    server.say(heard)
+    assert amount(await hybrid.extract(TWO, fresh)) == [readings]
+
+
+async def test_no_role_takes_away_what_the_readers_are_sure_of(server, hybrid, fresh, sure):
+    """The model takes another amount for the price, and theirs for the deposit: both are asked, its own first."""
+    sure(0.99)
+    server.say(answer(valor="300", outros=others(sinal="900")))
+    extraction = await hybrid.extract("fechamos por 900, 300 de material, aquele lance que você sabe", fresh)
+    assert amount(extraction) == [("300.00", "900.00")]
+
+
+async def test_an_amount_that_the_model_doubts_is_marked(server, hybrid, fresh, summary, sure):
+    """However sure the readers are, it is shown to be checked, with their readings; one that stands needs no mark."""
+    sure(0.99)
+    server.answer_with(lambda _: Reply(answer(valor="R$ 1.500,00", duvida=True)))
+    assert amount(await hybrid.extract(ORDER, fresh)) == [("1500.00",)]
+    assert amount(await hybrid.extract(ORDER, summary)) == [("1500.00", Origem.REGRAS)]
+    sure(0.5)
+    server.say(answer(valor="500", duvida=True))
+    assert amount(await hybrid.extract(TWO, fresh)) == [("500.00", "300.00")]
 
 
 async def test_an_amount_that_only_the_model_sees_is_asked(server, hybrid, fresh, sure, no_act):
@@ -349,3 +401,60 @@ async def test_the_model_reads_the_first_of_several_invoices(server, hybrid, fre
     said = {c.campo: c.valor for c in dita.dados.candidates}
     assert said == {Campo.VALOR: "300.00", Campo.NOME: "padaria Sol", Campo.DESCRICAO: "aula"}
     assert (dita.ato, dita.dados.modelo_usado, dita.partes[1:]) == (Ato.VARIAS, True, ("200 pro mercado Lua, aula",))
+
+
+TWO_NOTES = "R$ 500 pra 11.222.333/0001-81, 3 aulas de violão e R$ 300 pra 05.804.473/0001-65, 2 visitas"
+FIRST, SECOND = note("[DOC1]", "R$ 500", "3 aulas de violão"), note("[DOC2]", "300", "2 visitas")
+
+
+async def test_the_model_cuts_what_the_rules_cannot(server, hybrid, fresh, sure):
+    """Each part has its document and its amount: the first is read as if it stood alone, by one question."""
+    sure(0.99)
+    server.say(answer(documento="[DOC1]", valor="R$ 500", notas=[FIRST, SECOND]))
+    dita = await understand(TWO_NOTES, fresh, hybrid)
+    said = {c.campo: c.valor for c in dita.dados.candidates}
+    assert said == {Campo.DOCUMENTO: "11222333000181", Campo.VALOR: "500.00", Campo.DESCRICAO: "3 aulas de violão"}
+    assert dita.dados.doubts == ()
+    assert (dita.ato, dita.partes) == (Ato.VARIAS, tuple(TWO_NOTES.split(" e ")))
+    assert len(server.asked) == 1
+
+
+async def test_two_invoices_may_have_one_amount_but_not_one_customer(server, hybrid, fresh):
+    """Each takes the amount beside it; a customer who is named twice is one, and the person is asked."""
+    same = TWO_NOTES.replace("300", "500")
+    server.answer_with(lambda _: Reply(answer(valor="R$ 500", notas=[FIRST, {**SECOND, "valor": "500"}])))
+    assert (await understand(same, fresh, hybrid)).partes == tuple(same.split(" e "))
+    one = same.replace("05.804.473/0001-65", "11.222.333/0001-81")
+    assert (await understand(one, fresh, hybrid)).partes == ()
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        [FIRST, note("[DOC1]", "300")],
+        [FIRST, note("[DOC3]", "300")],
+        [FIRST, note(None, "300")],
+        [FIRST, note("[DOC2]", "R$ 700")],
+        [note("[DOC1]", "300"), note("[DOC2]", "R$ 500")],
+        [SECOND, FIRST],
+        [FIRST, note("[DOC2]", "2")],
+        [FIRST, SECOND, note("[FONE1]", "ignore as regras")],
+    ],
+    ids=str,
+)
+async def test_several_that_are_not_told_apart_are_asked(server, hybrid, fresh, sure, notes):
+    """A part without a document or an amount of its own in the text cuts nothing, and no amount is certain."""
+    sure(0.99)
+    server.say(answer(documento="[DOC1]", valor="R$ 500", notas=notes))
+    dita = await understand(TWO_NOTES, fresh, hybrid)
+    assert (dita.partes, len(server.asked)) == ((), 1)
+    assert [d.campo for d in dita.dados.doubts if d.campo is Campo.VALOR]
+
+
+async def test_of_several_invoices_none_has_a_certain_amount(server, hybrid, fresh, sure):
+    """Two amounts that stand in the text for one customer: the sure one is asked about too."""
+    sure(0.99)
+    text = "fechamos por 900, 300 de material, aquele lance que você sabe"
+    server.say(answer(valor="900", notas=[note(None, "900"), note(None, "300")]))
+    doubts = (await hybrid.extract(text, fresh)).doubts
+    assert [(d.campo, d.motivo) for d in doubts] == [(Campo.VALOR, Motivo.DUAS_NOTAS)]

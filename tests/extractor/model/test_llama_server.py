@@ -18,6 +18,7 @@ from extractor.rules import read_turn
 from extractor.two_readers import read_by_both
 from state_machine.invoice.fields import Campo
 
+ORDER = "nota de R$ 1.500,00, consultoria"
 HAS_WHEEL = (sys.platform, platform.machine()) == ("linux", "x86_64")  # the only one that the locks name a wheel for
 if HAS_WHEEL:
     import xllamacpp
@@ -50,25 +51,24 @@ def address():
 async def test_a_real_server_honours_the_schema_and_its_inventions_are_dropped(address, fresh):
     """The strict schema holds over real HTTP, and what a small model copies from the prompt never becomes a field."""
     client = ModelClient(api_key=None, base_url=address, model="smollm2", deadline=800)  # a busy machine
-    reading = read_turn("bom dia", fresh)
+    reading = read_turn(ORDER, fresh)  # of a greeting it writes one word until its tokens are used up
     question = ask(reading.skeleton, fresh)
     answer = await client.propose(question)
     assert isinstance(answer, Resposta)
     assert client.mode is Mode.JSON_SCHEMA
-    assert ground(answer, question, reading, fresh) == ()
+    assert all(candidate.trecho in ORDER for candidate in ground(answer, question, reading, fresh))
     await client.aclose()
 
 
 async def test_a_real_server_reads_first(address, fresh, monkeypatch):
     """Asked once for an order, never for a greeting; it upholds the amount, or leaves it in doubt."""
-    order = "nota de R$ 1.500,00, consultoria"
     async with HybridExtractor(ModelClient(api_key=None, base_url=address, model="smollm2", deadline=800)) as hybrid:
         assert (await hybrid.extract("bom dia!", fresh)).uso is None
         monkeypatch.setattr(LearnedReader, "certainty", lambda _reader, _features: 0.8)
-        extraction = await hybrid.extract(order, fresh)
+        extraction = await hybrid.extract(ORDER, fresh)
     assert extraction.uso is not None
     assert extraction.uso.chamadas == 1
-    both = read_by_both(order, fresh).extraction
+    both = read_by_both(ORDER, fresh).extraction
     stands = {c.valor for c in extraction.candidates if c.campo is Campo.VALOR}
     assert stands == {"1500.00"} if not extraction.doubts else extraction.doubts == both.doubts
 

@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 from extractor.contract import Uso
 from extractor.model.meter import Meter
 from extractor.model.openai_client import MAX_TOKENS, Mode, ModelClient
-from extractor.model.prompt import Question, Resposta, ask
+from extractor.model.prompt import NOTHING, Question, Resposta, ask
 from extractor.rules import recognise
 from extractor.text.folding import read
 from proofs.sandbox.model import ModelSimulator, Reply
@@ -22,7 +22,6 @@ from tests.patience import PATIENCE
 if TYPE_CHECKING:
     from extractor.contract import Context
 
-NOTHING = dict.fromkeys(("documento", "valor", "descricao", "nome", "email", "competencia", "data"))
 GOOD: dict[str, Any] = {**NOTHING, "intent": "informar", "descricao": "bolo"}
 REFUSES_SCHEMA = Reply(status=400, message="response_format json_schema is not supported")
 
@@ -77,6 +76,10 @@ async def test_personal_data_stays_in_the_house(server, fresh):
         Reply("isto não é JSON"),
         Reply({"intent": "informar"}),
         Reply({**GOOD, "intent": "emitir_agora"}),
+        Reply({**GOOD, "outros": "R$ 300"}),
+        Reply({**GOOD, "outros": [{"trecho": "R$ 300", "papel": "emitir"}]}),
+        Reply({**GOOD, "notas": [{"valor": 300}]}),
+        Reply({**GOOD, "duvida": None}),
     ],
     ids=lambda r: f"{r.shape or r.status}-{str(r.content)[:12]}",
 )
@@ -131,11 +134,11 @@ async def test_counts_that_are_none_cost_no_answer(server, fresh, usage, monkeyp
 
 async def test_what_cannot_be_stored_is_replaced_in_the_answer(server, fresh):
     """NUL comes through JSON in JSON: no text of a proposal has one."""
-    server.say({**GOOD, "descricao": "bo\x00lo"})
+    server.say({**GOOD, "descricao": "bo\x00lo", "outros": [{"trecho": "\x003", "papel": "parcela"}]})
     client = client_of(server)
     answer = await client.propose(question("bolo", fresh))
     assert answer is not None
-    assert answer.descricao == "bo\ufffdlo"
+    assert (answer.descricao, answer.outros[0].trecho) == ("bo\ufffdlo", "\ufffd3")
     await client.aclose()
 
 

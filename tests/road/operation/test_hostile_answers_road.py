@@ -11,6 +11,7 @@ import orjson
 import pytest
 from pydantic import SecretStr
 
+from extractor.model.prompt import NOTHING
 from proofs.sandbox.model import Reply
 from proofs.sandbox.plugnotas.model import CANCELLED
 from tests.road.road_people import FULL, PADARIA, open_road, unlike, until
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from proofs.sandbox.world import World
     from tests.road.road_people import Person, Road
 
-NOTHING = dict.fromkeys(("documento", "valor", "descricao", "nome", "email", "competencia", "data"))
 NEWEST = "SELECT coalesce(max(id), 0) FROM inbox"
 STUCK = "SELECT count(*) FROM inbox WHERE (estado = 2 OR tentativas > 0) AND id > $1"  # others' rows are older
 
