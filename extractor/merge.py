@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from extractor.contract import INFORMS, WHOLE, Ato, Extraction
+from extractor.contract import INFORMS, TALK, WHOLE, Ato, Extraction
 from extractor.model.further import roles, sees_several
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo, Doubt, Motivo
@@ -27,8 +27,9 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
 
     Its word stands for a service and a name. An amount is certain where a reader takes it too; one that only the model
     or only the readers see is doubtful, and of two that differ the person says which; so is one that it doubts itself,
-    and of several invoices that could not be told apart. What it says of further amounts orders the readings. Of dates
-    it says nothing: the rules see every one that it may name, and one that they leave is not the service's.
+    that it hears in a question or a talk, and of several invoices that could not be told apart. What it says of further
+    amounts orders the readings. Of dates it says nothing: the rules see every one that it may name, and one that they
+    leave is not the service's.
     """
     both = reading.extraction
     candidates = {c.campo: c for c in both.candidates}
@@ -49,7 +50,7 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
             candidates.pop(campo, None)
             doubts[campo] = _asked(*filter(None, (mine, candidate)))
     several = sees_several(resposta, reading)
-    unsure = resposta.valor is None or resposta.duvida or several
+    unsure = resposta.valor is None or resposta.duvida or several or resposta.ato in TALK
     if unsure and _is_new(candidates.get(Campo.VALOR), contexto):
         doubts[Campo.VALOR] = _asked(candidates.pop(Campo.VALOR))
     if doubt := doubts.get(Campo.VALOR):

@@ -6,7 +6,7 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
 
-from extractor.model.prompt import FIRST, INSTRUCTIONS, NOTHING, Resposta
+from extractor.model.prompt import NOTHING, Resposta
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +69,7 @@ class Player:
 
     async def propose(self, question: Question, meter: Meter | None = None) -> Resposta | None:  # noqa: ARG002 - nothing is taken
         """Answer as it was recorded."""
-        answer = self._answers.get(digest(question)) or self._answers.get(digest(question, FIRST))
+        answer = self._answers.get(digest(question))
         self.missed += answer is None
         return answer and Resposta.model_validate({**NOTHING, **answer})
 
@@ -77,7 +77,6 @@ class Player:
         """Nothing is open."""
 
 
-def digest(question: Question, instructions: str = INSTRUCTIONS) -> str:
+def digest(question: Question) -> str:
     """Return the same for the same prompt and words: an answer to another prompt is no answer."""
-    messages = (("system", instructions), question.messages[-1])
-    return sha256(json.dumps(messages, ensure_ascii=False).encode()).hexdigest()[:16]
+    return sha256(json.dumps(question.messages, ensure_ascii=False).encode()).hexdigest()[:16]

@@ -292,10 +292,11 @@ async def test_no_role_takes_away_what_the_readers_are_sure_of(server, hybrid, f
     assert amount(extraction) == [("300.00", "900.00")]
 
 
-async def test_an_amount_that_the_model_doubts_is_marked(server, hybrid, fresh, summary, sure):
+@pytest.mark.parametrize(("intent", "duvida"), [("informar", True), ("ajuda", False), ("consultar", False)])
+async def test_an_amount_that_the_model_doubts_is_marked(server, hybrid, fresh, summary, sure, intent, duvida):
     """However sure the readers are, it is shown to be checked, with their readings; one that stands needs no mark."""
     sure(0.99)
-    server.answer_with(lambda _: Reply(answer(valor="R$ 1.500,00", duvida=True)))
+    server.answer_with(lambda _: Reply(answer(intent, valor="R$ 1.500,00", duvida=duvida)))
     assert amount(await hybrid.extract(ORDER, fresh)) == [("1500.00",)]
     assert amount(await hybrid.extract(ORDER, summary)) == [("1500.00", Origem.REGRAS)]
     sure(0.5)
