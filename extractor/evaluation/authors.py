@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 
-from extractor.evaluation.scoring import is_shown, is_whole
+from extractor.evaluation.scoring import is_shown, is_whole, words
 from extractor.learned.corpus import messages
 from extractor.learned.labels import MONEY, Rotulo
 from state_machine.invoice.fields import Campo, Confianca
@@ -44,6 +44,8 @@ class Score:
     valor: int = 0  # right, or rightly asked
     services: int = 0
     descricao: int = 0
+    names: int = 0  # messages that name the customer, or of which a name was read
+    nome: int = 0  # of these: the same words
     acts: int = 0  # messages of which an act was told
     ato: int = 0
 
@@ -122,15 +124,22 @@ def _judge(score: Score, message: Labelled, extraction: Extraction, read: str | 
     score.marked += offered and len(shown) == 1
     score.needless += due and not fits and not offered and read in {None, ASKED}
     score.wrong += not fits and read not in {None, ASKED}
-    said = message.snippets(Rotulo.SERVICO)
-    service = next((c.valor for c in extraction.candidates if c.campo is Campo.DESCRICAO), None)
+    said, service = message.snippets(Rotulo.SERVICO), _read(extraction, Campo.DESCRICAO)
     if said or service:
         score.services += 1
         others = message.snippets(*OTHER_FIELDS)
         score.descricao += service is not None and any(is_whole(each, service, others) for each in said)
+    called, name = message.snippets(Rotulo.NOME), _read(extraction, Campo.NOME)
+    if called or name:
+        score.names += 1
+        score.nome += name is not None and any(set(words(each)) == set(words(name)) for each in called)
     if extraction.agreed is not None:
         score.acts += 1
         score.ato += extraction.agreed in message.atos
+
+
+def _read(extraction: Extraction, campo: Campo) -> str | None:
+    return next((candidate.valor for candidate in extraction.candidates if candidate.campo is campo), None)
 
 
 def _shown(extraction: Extraction) -> tuple[str, ...]:
@@ -147,8 +156,9 @@ def _amount(extraction: Extraction) -> str | None:
 
 def render(report: AuthorsReport, console: Console) -> None:
     """Print the whole, the authors, the acts, and every wrong amount."""
+    heads = ("Mensagens", "Com dinheiro", "Errados", "A mais", "Valor", "Descrição", "Nome", "Ato")
     for title, rows in (("Por autor", report.authors), ("Por ato", report.families)):
-        table = Table(title, "Mensagens", "Com dinheiro", "Errados", "A mais", "Valor", "Descrição", "Ato", title=title)
+        table = Table(title, *heads, title=title)
         for name, score in sorted(rows.items()):
             table.add_row(name, *_cells(score))
         table.add_row("todos", *_cells(report.whole), style="bold")
@@ -174,6 +184,7 @@ def _cells(score: Score) -> tuple[str, ...]:
         _share(score.needless, score.due),
         _share(score.valor, score.messages),
         _share(score.descricao, score.services),
+        _share(score.nome, score.names),
         _share(score.ato, score.acts),
     )
 
@@ -196,6 +207,7 @@ def _as_json(score: Score) -> dict[str, Any]:
         "needless": score.needless,
         "valor": round(score.valor / score.messages, 4) if score.messages else None,
         "descricao": round(score.descricao / score.services, 4) if score.services else None,
+        "nome": round(score.nome / score.names, 4) if score.names else None,
         "ato": round(score.ato / score.acts, 4) if score.acts else None,
         "acts": score.acts,
     }
