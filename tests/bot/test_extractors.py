@@ -9,6 +9,7 @@ from bot.extractors import MeteredExtractor
 from extractor.contract import Context
 from extractor.hybrid import HybridExtractor
 from extractor.model.openai_client import ModelClient
+from extractor.model.prompt import NOTHING
 from persistence.conversations import model_use
 from persistence.db.engine import Database
 from proofs.sandbox.model import ModelSimulator, Reply
@@ -19,11 +20,7 @@ if TYPE_CHECKING:
 
 HOJE = Context(hoje=date(2026, 11, 21))
 UNREAD = "500 reais, aquele lance maneiro lá que você me indicou"
-ANSWER = {
-    **dict.fromkeys(("documento", "valor", "descricao", "nome", "email", "competencia", "data")),
-    "intent": "informar",
-    "descricao": "lance maneiro",
-}
+ANSWER = {**NOTHING, "intent": "informar", "descricao": "lance maneiro"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
