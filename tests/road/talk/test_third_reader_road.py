@@ -9,6 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from extractor.learned.reader import LearnedReader
+from extractor.model.prompt import NOTHING
 from proofs.sandbox.model import Reply
 from tests.road.road_people import PADARIA, open_road
 
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
     from tests.road.road_people import Road
 
 ORDER = f"nota de 1.730,00 pra {PADARIA}, consultoria de marketing"  # no currency: the only price needs evidence
-ANSWER = {
-    **dict.fromkeys(("documento", "descricao", "nome", "email", "competencia", "data")),
-    "intent": "confirmar",
-    "valor": "1.730,00",
-}
+ANSWER = {**NOTHING, "intent": "confirmar", "valor": "1.730,00"}
 
 
 @pytest.fixture(scope="module")
