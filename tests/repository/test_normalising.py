@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 HOME = Path(__file__).parents[2]
 # What is normalised without a cut at the call: (where, why it is short).
 SHORT = {
-    "extractor/requests/unserved.py:_plain": "one character",
+    "extractor/requests/unserved.py:_bare": "one character",
     "extractor/learned/words.py:_plain": "one character",
     "extractor/text/folding.py:_fold": "one character with its marks, of a text that is cut before",
     "extractor/evaluation/scoring.py:_fold": "our own labelled corpus",

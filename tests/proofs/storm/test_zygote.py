@@ -16,7 +16,7 @@ from tests.patience import PATIENCE
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.timeout(2 * PATIENCE)
+@pytest.mark.timeout(2 * PATIENCE)  # an interpreter starts, and each of two waits has the whole patience
 def test_it_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
     """Linux tells a child of its parent's death when the thread ends that forked it; a test's thread ends early."""
     with ThreadPoolExecutor(1) as thread:

@@ -86,11 +86,12 @@ async def opened(database_url: str, redis_url: str) -> AsyncIterator[Road]:
 
 
 @pytest.fixture
-def road(opened: Road) -> Road:
-    """The module's road with all faults mended."""
+async def road(opened: Road) -> AsyncIterator[Road]:
+    """The module's road with all faults mended, whose company has its main service alone."""
     for simulator in opened.world.simulators:
         simulator.faults.clear()
-    return opened
+    yield opened
+    await opened.database.pool.execute("DELETE FROM empresa_servico")
 
 
 @pytest.fixture
@@ -680,33 +681,29 @@ async def test_the_code_is_chosen_among_the_companys_by_the_description(road: Ro
     await services.add(road.database, CNPJ, services.ServiceForm(codigo="17.01.01", nbs="1.1506.10.00"))
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
-    try:
-        assert (
-            "Em qual serviço da sua empresa"
-            in (await person.say("nota de 310 reais pro CNPJ 12.345.678/0001-95, serviço: trabalho de outubro")).text
-        )
-        assert "Código do serviço: 01.07.01 – Suporte técnico" in (await person.say("2")).text
-        assert "Código do serviço: 17.01.01 – Assessoria ou consultoria" in (await person.say("o serviço é o 3")).text
-        await person.touch("Confirmar")
+    assert (
+        "Em qual serviço da sua empresa"
+        in (await person.say("nota de 310 reais pro CNPJ 12.345.678/0001-95, serviço: trabalho de outubro")).text
+    )
+    assert "Código do serviço: 01.07.01 – Suporte técnico" in (await person.say("2")).text
+    assert "Código do serviço: 17.01.01 – Assessoria ou consultoria" in (await person.say("o serviço é o 3")).text
+    await person.touch("Confirmar")
 
-        async def taken() -> Any:
-            session = await road.session(person)
-            return session["sessao_id"] if session["estado"] in {"processando", "aprovado", "erro"} else None
+    async def taken() -> Any:
+        session = await road.session(person)
+        return session["sessao_id"] if session["estado"] in {"processando", "aprovado", "erro"} else None
 
-        session = await until(taken)
-        await _one_note(road, sefin, session)
-        row = await road.database.pool.fetchrow("SELECT * FROM nfse_emissao WHERE sessao_id = $1", session)
-        assert b"<cTribNac>170101</cTribNac>" in row["bytes"]
-        assert b"<cNBS>115061000</cNBS>" in row["bytes"]
-        confirmed = DocumentoServico(
-            row["prestador_cnpj"], row["tomador_documento"], "170101", row["valor_servico"], row["competencia"],
-            row["descricao_servico"],
-        )  # fmt: skip
-        assert (row["codigo_servico"], row["impressao"]) == ("170101", confirmed.impressao)
-        assert replace(confirmed, codigo_servico="010101").impressao != row["impressao"]
-    finally:
-        for codigo in ("010701", "170101"):
-            await services.remove(road.database, CNPJ, codigo)
+    session = await until(taken)
+    await _one_note(road, sefin, session)
+    row = await road.database.pool.fetchrow("SELECT * FROM nfse_emissao WHERE sessao_id = $1", session)
+    assert b"<cTribNac>170101</cTribNac>" in row["bytes"]
+    assert b"<cNBS>115061000</cNBS>" in row["bytes"]
+    confirmed = DocumentoServico(
+        row["prestador_cnpj"], row["tomador_documento"], "170101", row["valor_servico"], row["competencia"],
+        row["descricao_servico"],
+    )  # fmt: skip
+    assert (row["codigo_servico"], row["impressao"]) == ("170101", confirmed.impressao)
+    assert replace(confirmed, codigo_servico="010101").impressao != row["impressao"]
 
 
 async def test_the_customers_address_is_asked_for_in_one_question(
