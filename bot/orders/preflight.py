@@ -14,7 +14,6 @@ from persistence.idempotency.records import Conflict
 from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import Absent, Found, Situacao, StatusEmissao
 from state_machine.protocol.reconciliation import (
-    SUSPENDED_PROBE,
     after_send,
     count_absence,
     dispensed,
@@ -64,7 +63,7 @@ class Clearance:
             return await self._wait(tarefa, 0.0, "pessoa")
         if tarefa.suspenso is not None:
             async with self._database.transaction() as connection:
-                probing = await suspension.take_probe(connection, tarefa.prestador_id, tarefa.canal, SUSPENDED_PROBE)
+                probing = await suspension.take_probe(connection, tarefa.prestador_id, tarefa.canal)
             if not probing:
                 return await self._wait(tarefa, tarefa.sonda_em + SHORTEST_WAIT, "credencial")
         if (outra := await self._other_notes(tarefa)) is not None:

@@ -29,7 +29,6 @@ from state_machine.protocol.emission import (
     StatusEmissao,
     Unknown,
 )
-from state_machine.protocol.reconciliation import SUSPENDED_PROBE
 
 if TYPE_CHECKING:
     from bot.orders.order import Call, OrderParts
@@ -74,7 +73,7 @@ async def stop_or_go(connection: Connection, tarefa: Tarefa, answer: Outcome | F
 
 async def stop(connection: Connection, tarefa: Tarefa, motivo: str) -> None:
     """Stop the company's submissions: without its repair nothing goes out."""
-    if await suspension.suspend(connection, tarefa.prestador_id, tarefa.canal, motivo, SUSPENDED_PROBE):
+    if await suspension.suspend(connection, tarefa.prestador_id, tarefa.canal, motivo):
         log.error("company_suspended", emissao_id=tarefa.id, motivo=motivo)
 
 

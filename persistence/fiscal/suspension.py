@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
@@ -10,22 +10,27 @@ from persistence.people.channels import of_channel, written
 from state_machine.cancellation.machine import EstadoCancelamento
 from state_machine.cancellation.reconciliation import Envio
 from state_machine.protocol.emission import StatusEmissao
+from state_machine.protocol.reconciliation import PROBE_FIRST, PROBE_LONGEST
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from state_machine.protocol.channel import Canal
 
-_SUSPEND = sa.text("""
+# The pause before the next probe is as long as the company was stopped: its repair may have come while the call that
+# was refused was under way, and nobody hears of it again.
+_NEXT: Final = f"""now() + make_interval(secs => least({PROBE_LONGEST}, greatest({PROBE_FIRST},
+        extract(epoch FROM now() - coalesce(e.suspenso_em, now())))))"""
+_SUSPEND = sa.text(f"""
 WITH antes AS (SELECT id, envio_suspenso FROM empresa WHERE id = :empresa_id FOR NO KEY UPDATE)
 UPDATE empresa e SET envio_suspenso = :motivo, suspenso_em = coalesce(e.suspenso_em, now()),
-    suspenso_canal = :canal, sonda_em = now() + make_interval(secs => :probe)
+    suspenso_canal = :canal, sonda_em = {_NEXT}
 FROM antes WHERE e.id = antes.id RETURNING antes.envio_suspenso IS NULL AS nova
-""")
-_PROBE = sa.text("""
-UPDATE empresa SET sonda_em = now() + make_interval(secs => :probe)
+""")  # noqa: S608 - our own constants
+_PROBE = sa.text(f"""
+UPDATE empresa e SET sonda_em = {_NEXT}
 WHERE id = :empresa_id
     AND (envio_suspenso IS NULL OR sonda_em IS NULL OR sonda_em <= now() OR suspenso_canal <> :canal)
-""")
+""")  # noqa: S608 - our own constants
 _LIFT = sa.text("""
 UPDATE empresa SET envio_suspenso = NULL, suspenso_em = NULL, sonda_em = NULL, suspenso_canal = NULL
 WHERE id = :empresa_id AND envio_suspenso IS NOT NULL
@@ -72,18 +77,18 @@ FROM empresa e WHERE e.envio_suspenso IS NOT NULL ORDER BY e.suspenso_em
 """)
 
 
-async def suspend(connection: Connection, empresa_id: int, canal: Canal, motivo: str, probe_seconds: float) -> bool:
+async def suspend(connection: Connection, empresa_id: int, canal: Canal, motivo: str) -> bool:
     """Stop the company's submissions by this channel; True when the company was not stopped before.
 
     Where two of its channels refuse us, the one that refused last is the one that is stopped.
     """
-    values = {"empresa_id": empresa_id, "canal": written(canal), "motivo": motivo, "probe": probe_seconds}
+    values = {"empresa_id": empresa_id, "canal": written(canal), "motivo": motivo}
     return bool((await connection.execute(_SUSPEND, values)).scalar_one())
 
 
-async def take_probe(connection: Connection, empresa_id: int, canal: Canal, probe_seconds: float) -> bool:
+async def take_probe(connection: Connection, empresa_id: int, canal: Canal) -> bool:
     """Let one emission try whether we are still refused; True also when this channel is no longer stopped."""
-    values = {"empresa_id": empresa_id, "canal": written(canal), "probe": probe_seconds}
+    values = {"empresa_id": empresa_id, "canal": written(canal)}
     return (await connection.execute(_PROBE, values)).rowcount == 1
 
 

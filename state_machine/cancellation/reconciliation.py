@@ -23,7 +23,13 @@ from state_machine.protocol.emission import (
     Rejected,
     Unknown,
 )
-from state_machine.protocol.reconciliation import ABSENT_TWICE_AFTER, GIVE_UP_ASKING_AFTER, HUMAN_AFTER, SUSPENDED_PROBE
+from state_machine.protocol.reconciliation import (
+    ABSENT_TWICE_AFTER,
+    GIVE_UP_ASKING_AFTER,
+    HUMAN_AFTER,
+    PROBE_FIRST,
+    PROBE_LONGEST,
+)
 
 if TYPE_CHECKING:
     from state_machine.protocol.retry import Politica
@@ -132,7 +138,8 @@ def after_send(
             espera = max(_backoff(novo, politica), retry_after or 0.0)
             return _waiting(replace(novo, envio=Envio.A_ENVIAR), agora, politica, espera, motivo)
         case Misconfigured(motivo):
-            passo = _waiting(replace(novo, envio=Envio.A_ENVIAR), agora, politica, SUSPENDED_PROBE, motivo)
+            pausa = min(PROBE_LONGEST, max(PROBE_FIRST, (agora - andamento.confirmado_em).total_seconds()))
+            passo = _waiting(replace(novo, envio=Envio.A_ENVIAR), agora, politica, pausa, motivo)
             return replace(passo, suspender=motivo)
         case Accepted(_, protocolo):
             return _waiting(replace(novo, envio=Envio.ACEITO, protocolo=protocolo), agora, politica)

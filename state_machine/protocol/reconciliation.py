@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from state_machine.protocol.standing import Aviso, Retida
 
 ABSENT_TWICE_AFTER = Natureza().absence_spacing
-SUSPENDED_PROBE = 300.0  # seconds between probes while our credentials are refused
+PROBE_FIRST, PROBE_LONGEST = 15.0, 300.0  # seconds between probes while our credentials are refused
 ASK_AFTER = timedelta(hours=20)  # then the person is asked: Meta delivers for 24 h after their yes
 ASKED_PAUSE = 3600.0  # seconds between tries once they were asked: so long they have to say no
 HUMAN_AFTER = timedelta(hours=24)  # then people decide and nothing is sent by itself; questions go on
@@ -88,7 +88,7 @@ def after_send(andamento: Andamento, outcome: Outcome, agora: datetime, politica
             return _again(andamento, espera, motivo, agora, politica)
         case Misconfigured(motivo, texto):
             andamento = replace(andamento, status=StatusEmissao.PENDENTE)
-            passo = without_call(andamento, SUSPENDED_PROBE, "credencial", agora, politica)
+            passo = without_call(andamento, PROBE_FIRST, "credencial", agora, politica)
             passo = replace(passo, motivo=motivo, suspender=motivo)
             return passo if texto is None or passo.daqui is None or passo.retida == "pessoa" else _saying(passo, texto)
         case Issued(nota, xml, anulada):

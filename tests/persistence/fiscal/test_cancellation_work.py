@@ -165,7 +165,7 @@ async def test_a_repair_wakes_what_waited_for_it(database: Database, envio: Envi
     company = await database.pool.fetchval("SELECT prestador_id FROM nfse_emissao WHERE id = $1", tarefa.emissao_id)
     async with database.transaction() as connection:
         if stopped:
-            await suspension.suspend(connection, company, Canal(), "no certificate", 300.0)
+            await suspension.suspend(connection, company, Canal(), "no certificate")
         await suspension.lift(connection, company)
     after = await row(database, TABLE, stored)
     assert (after["proxima_acao_em"] is not None and after["proxima_acao_em"] <= after["agora"]) is woken

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 import pytest
 import pytest_asyncio
+import sqlalchemy as sa
 
 from bot.orders import settlement
 from persistence.claims.leases import OrderLeaseLostError
@@ -322,17 +323,35 @@ async def test_a_company_is_stopped_by_the_channel_that_refuses_it(database: Dat
     goes = await emission(database)
     await database.pool.execute("UPDATE nfse_emissao SET prestador_id = $1 WHERE id = $2", company, goes)
     async with database.transaction() as connection:
-        assert await suspension.suspend(connection, company, sefin, "no certificate", 300.0)
-        assert await suspension.take_probe(connection, company, plug, 300.0)
-        assert not await suspension.take_probe(connection, company, sefin, 300.0)
+        assert await suspension.suspend(connection, company, sefin, "no certificate")
+        assert await suspension.take_probe(connection, company, plug)
+        assert not await suspension.take_probe(connection, company, sefin)
     taken = {tarefa.id: tarefa for tarefa in await claim(database, canais=(plug.nome, sefin.nome))}
     assert (taken[waits].suspenso, taken[waits].pronta) == ("no certificate", False)
     assert (taken[goes].suspenso, taken[goes].pronta) == (None, True)
     async with database.transaction() as connection:
         assert await suspension.lift(connection, company, canal=plug) == 0
-        assert not await suspension.take_probe(connection, company, sefin, 300.0)
+        assert not await suspension.take_probe(connection, company, sefin)
         await suspension.lift(connection, company, canal=sefin)
-        assert await suspension.take_probe(connection, company, sefin, 300.0)
+        assert await suspension.take_probe(connection, company, sefin)
+
+
+@pytest.mark.parametrize(("stopped", "pause"), [(0, 15), (40, 40), (3600, 300)])
+async def test_the_next_probe_is_as_far_as_the_company_was_stopped(
+    database: Database, stopped: int, pause: int
+) -> None:
+    """A repair that came while the refused call was under way is found out soon; a long stop costs few calls."""
+    company = (await row(database, TABLE, await emission(database)))["prestador_id"]
+    since = sa.text("UPDATE empresa SET sonda_em = now(), suspenso_em = now() - make_interval(secs => :stopped)")
+    left = sa.text("SELECT extract(epoch FROM sonda_em - now())::float8 FROM empresa WHERE id = :company")
+    async with database.transaction() as connection:
+        for again in (
+            suspension.suspend(connection, company, Canal(), "HTTP 403"),
+            suspension.take_probe(connection, company, Canal()),
+        ):
+            await connection.execute(since, {"stopped": stopped})
+            assert await again
+            assert (await connection.execute(left, {"company": company})).scalar_one() == pause
 
 
 async def _lifted(database: Database, emissao_id: int, *, stopped: bool = True) -> bool:
@@ -340,7 +359,7 @@ async def _lifted(database: Database, emissao_id: int, *, stopped: bool = True) 
     company = (await row(database, "nfse_emissao", emissao_id))["prestador_id"]
     async with database.transaction() as connection:
         if stopped:
-            await suspension.suspend(connection, company, Canal(), "HTTP 403", 300.0)
+            await suspension.suspend(connection, company, Canal(), "HTTP 403")
         await suspension.lift(connection, company)
     after = await row(database, "nfse_emissao", emissao_id)
     return after["proxima_acao_em"] is not None and after["proxima_acao_em"] <= after["agora"]
@@ -425,8 +444,8 @@ async def test_only_an_answer_of_the_authority_lets_a_stopped_company_go(
     emissao = await emission(database)
     company = (await row(database, TABLE, emissao))["prestador_id"]
     async with database.transaction() as connection:
-        await suspension.suspend(connection, company, Canal(), "HTTP 403", 300.0)
+        await suspension.suspend(connection, company, Canal(), "HTTP 403")
     [tarefa] = await claim(database)
     async with database.transaction() as connection:
         await settlement.stop_or_go(connection, tarefa, answer)
-        assert (await suspension.take_probe(connection, company, Canal(), 300.0)) is not stopped
+        assert (await suspension.take_probe(connection, company, Canal())) is not stopped

@@ -295,6 +295,32 @@ async def test_a_company_without_a_certificate_is_told_and_waits(road: Road, sef
     await until(goes)
 
 
+async def test_a_certificate_that_comes_while_its_absence_is_told_is_used_soon(
+    road: Road, sefin: SefinSimulator
+) -> None:
+    """The company stops after its repair, of which nobody hears again: its first probe is 15 s away."""
+    pool = road.database.pool
+    worker: Any = bound_to(road.house.pumps["emissions"]._work)
+    gateway = worker._channels.of(Canal(NAME, Ambiente.HOMOLOGACAO))
+    prepare = type(gateway).prepare
+
+    async def slow(*words: Any) -> Any:
+        gateway.prepare = prepare.__get__(gateway)
+        made = await gateway.prepare(*words)
+        await _certificate(road)
+        return made
+
+    await destroy_certificate(road.database, CNPJ)
+    gateway.prepare = slow
+    _, session = await _confirmed(road)
+    held = "SELECT id FROM nfse_emissao WHERE sessao_id = $1 AND retida = 'credencial' AND lease_until IS NULL"
+    emission = await until(lambda: pool.fetchval(held, session))
+    await pool.execute("UPDATE empresa SET sonda_em = sonda_em - interval '15 s' WHERE cnpj = $1", CNPJ)
+    passed = "UPDATE nfse_emissao SET proxima_acao_em = proxima_acao_em - interval '15 s' WHERE id = $1"
+    await pool.execute(passed, emission)
+    await _one_note(road, sefin, session)
+
+
 async def test_a_certificate_of_monday_lets_the_notes_of_friday_go(road: Road, sefin: SefinSimulator) -> None:
     """The person was asked meanwhile and said nothing: the cause was ours, and when it ends the note goes by itself."""
     pool = road.database.pool

@@ -48,7 +48,7 @@ from tests.state_machine.made_sessions import AGORA, OUTRO_CNPJ
         (Postponed(None, "HTTP 503"), S.PENDENTE, 1.0, None),
         (Postponed(77.0, "HTTP 429"), S.PENDENTE, 77.0, None),
         (Postponed(0.0, "HTTP 429"), S.PENDENTE, 1.0, None),
-        (Misconfigured("HTTP 401"), S.PENDENTE, 25.0, None),  # 300, but the user is told at 30
+        (Misconfigured("HTTP 401"), S.PENDENTE, 15.0, None),
         (Accepted("ext", "p"), S.ENVIADO, 2.0, None),
         (Unknown("ReadTimeout"), S.DESCONHECIDO, 2.0, None),
         (RECUSA, S.REJEITADO, None, "rejeitada"),
