@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from gateway.certificate.access import UnusableCertificateError
-from gateway.http.mutual_tls import client_context
+from gateway.http.mutual_tls import client_context_apart
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Callable, Hashable
     from pathlib import Path
 
-    from gateway.certificate.access import Certificates, OpenA1
+    from gateway.certificate.access import Certificates
     from gateway.http.client import Destination
 
 MOST: Final = 64  # certificates with an open context; each holds the trusted authorities, about a megabyte
@@ -118,7 +118,7 @@ class CompanyConnections:
         if opened is None or datetime.now(UTC) >= opened.valido_ate:
             raise UnusableCertificateError(cnpj)
         try:
-            context = await asyncio.to_thread(self._context, opened)
+            context = await client_context_apart(opened.chave, opened.cadeia, also_trusted=self._also_trusted)
         except (ValueError, OSError) as error:  # ssl's own errors are among the second
             raise UnusableCertificateError(cnpj) from error
         await self._retire(opened.impressao)
@@ -127,9 +127,6 @@ class CompanyConnections:
         shown = self._shown[opened.impressao] = _Shown(context, self._clock(), opened.valido_ate)
         self._of_company[cnpj] = opened.impressao
         return shown
-
-    def _context(self, opened: OpenA1) -> ssl.SSLContext:
-        return client_context(opened.chave, opened.cadeia, also_trusted=self._also_trusted)
 
     async def _retire(self, impressao: str) -> None:
         shown = self._shown.pop(impressao, None)

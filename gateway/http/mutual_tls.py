@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import ssl
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PASSPHRASE_BYTES: Final = 32
+_APART: Final = ThreadPoolExecutor(1, "tls")  # several at once would take the event loop's processor from it
 
 
 def client_context(key: bytes, chain: bytes, *, also_trusted: Path | None = None) -> ssl.SSLContext:
@@ -42,6 +46,12 @@ def client_context(key: bytes, chain: bytes, *, also_trusted: Path | None = None
     with _as_file(sealed + chain) as name:
         context.load_cert_chain(name, password=passphrase)
     return context
+
+
+async def client_context_apart(key: bytes, chain: bytes, *, also_trusted: Path | None = None) -> ssl.SSLContext:
+    """Make it (``client_context``) in a thread, one after the other, while the event loop goes on."""
+    making = partial(client_context, key, chain, also_trusted=also_trusted)
+    return await asyncio.get_running_loop().run_in_executor(_APART, making)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import time
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from gateway.lines import CallKind, Lines
 from gateway.nacional import outcome, payload
 from gateway.nacional.adapter import NATUREZA, Nacional
 from gateway.nacional.dps import short_reference
-from gateway.nacional.processes.signing_process import Signers, SigningError
+from gateway.nacional.processes.signing_process import NICENESS, Signers, SigningError
 from gateway.nacional.signature import verify
 from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from gateway.registry import REGISTRY, Surroundings
@@ -626,6 +627,17 @@ async def test_the_loop_goes_on_while_documents_are_signed(nacional: Nacional, s
     await watching
     assert turns > 50 * 20
     assert len(signers._idle) <= 2
+
+
+async def test_who_answers_people_goes_before_who_signs(drawer: Drawer) -> None:
+    """From its second document on: the start has a deadline."""
+    signers = Signers()
+    stored, agora = payload.encode(invoice()), datetime.now(UTC)
+    for _ in range(2):
+        await signers.dps(stored, Ambiente.HOMOLOGACAO, agora, drawer.held[COMPANY])
+    [child] = signers._idle
+    assert os.getpriority(os.PRIO_PROCESS, child.process.pid) == min(19, os.nice(0) + NICENESS)
+    await signers.aclose()
 
 
 async def test_a_signing_process_is_renewed(drawer: Drawer) -> None:
