@@ -42,10 +42,15 @@ settings.load_profile("prosa")
 
 pytest_plugins = ("tests.children", "tests.deadlines")
 
-# Folders whose tests start browsers or processes, or wait for people: `./prosa test --fast` leaves them out.
+# Where tests start browsers or processes, or wait for people: `./prosa test --fast` leaves them out. What only reads
+# the tree is not among them: it is what a late change breaks.
+_PROCESSES = ("base_install", "children", "deadlines", "launcher", "mutants", "patterns")
 SLOW = tuple(
-    f"{Path(__file__).parent}/{folder}/"
-    for folder in ("browser", "faults", "proofs", "road", "bot/process", "bot/cli", "repository", "console")
+    f"{Path(__file__).parent}/{place}"
+    for place in (
+        *("browser/", "faults/", "proofs/", "road/", "bot/process/", "bot/cli/", "console/"),
+        *(f"repository/test_{name}.py" for name in _PROCESSES),
+    )
 )
 TEMPLATE = "prosa_template"
 LOGICAL_DATABASES = 16  # Valkey's default; modules run one after the other, so a number is free again long before

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import io
 import re
 import sys
-import tokenize
 import tomllib
 from pathlib import Path
 
@@ -252,24 +249,3 @@ def test_nobody_switches_it_off(pytestconfig: pytest.Config) -> None:
     assert "no:timeout" not in options["addopts"]
     assert pytestconfig.pluginmanager.has_plugin("timeout")
     assert pytestconfig.pluginmanager.has_plugin("tests.deadlines")
-
-
-def test_every_deadline_of_its_own_has_a_reason() -> None:
-    """A comment on the line of the marker says why the test is slow."""
-    bare = []
-    for path in sorted((ROOT / "tests").rglob("*.py")):
-        source = path.read_text()
-        if "mark.timeout" not in source:
-            continue
-        lines = {
-            node.lineno
-            for node in ast.walk(ast.parse(source))
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.timeout"
-        }
-        comments = {
-            token.start[0]
-            for token in tokenize.generate_tokens(io.StringIO(source).readline)
-            if token.type == tokenize.COMMENT
-        }
-        bare += [f"{path.relative_to(ROOT)}:{line}" for line in sorted(lines - comments)]
-    assert bare == []

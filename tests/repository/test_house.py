@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import io
 import re
+import tokenize
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -220,3 +222,24 @@ def _confusable(code: str) -> Iterator[str]:
         kinds = Counter(ast.unparse(kind).removesuffix(" | None") for kind in taken if kind is not None)
         if kinds.total() > MOST_BY_PLACE and max(kinds.values()) > 1 and not any("Annotated" in kind for kind in kinds):
             yield node.name
+
+
+def test_every_deadline_of_its_own_has_a_reason() -> None:
+    """A comment on the line of the marker says why the test is slow."""
+    bare = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        source = path.read_text()
+        if "mark.timeout" not in source:
+            continue
+        lines = {
+            node.lineno
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.timeout"
+        }
+        comments = {
+            token.start[0]
+            for token in tokenize.generate_tokens(io.StringIO(source).readline)
+            if token.type == tokenize.COMMENT
+        }
+        bare += [f"{path.relative_to(ROOT)}:{line}" for line in sorted(lines - comments)]
+    assert bare == []
