@@ -18,8 +18,6 @@ from extractor.evaluation.authors import render as render_authors
 from extractor.evaluation.report import JUDGED, Failure, Report, TurnJudged, render
 from extractor.evaluation.scoring import is_critical, is_shown, matches
 from extractor.hybrid import HybridExtractor, ModelExtractor
-from extractor.model.openai_client import ModelClient
-from extractor.model.tape import Player, Recorder
 from extractor.rules import RulesExtractor
 from extractor.two_readers import TwoReaders
 from state_machine.invoice.field_table import obrigatorios
@@ -30,8 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from extractor.contract import Extraction, Extractor
+    from extractor.model.tape import Proposer
 
-WITHOUT_MODEL: Final = frozenset({"prosa", "rules"})
 STATE_KEYS: Final = {"cnpj": Campo.DOCUMENTO, "cpf": Campo.DOCUMENTO} | {c.value: c for c in Campo}
 QUESTIONS: Final = (
     (re.compile(r"\bvalor\b|\bquanto\b", re.IGNORECASE), Campo.VALOR),
@@ -162,28 +160,15 @@ def run(
     json_path: Path | None = None,
     fail_under: float | None = None,
     *,
-    api_key: str | None = None,
-    base_url: str | None = None,
-    model: str | None = None,
-    deadline: float = 30.0,
-    record: Path | None = None,
-    replay: Path | None = None,
+    model: Proposer | None = None,
 ) -> int:
     """Evaluate ``prosa``, ``rules``, ``model`` or ``both``; print; write the JSON; return the exit code.
 
-    ``path`` is a file of cases, or a folder of authors' files. ``record`` is where questions and answers are written
-    (the questions alone where ``model`` is missing), ``replay`` a record that answers in the model's place. The code is
-    1 when ``fail_under`` is given and the share of exact cases (of authors: of amounts right or rightly asked; 0 to 1)
-    is below it or a case is critically wrong, and 2 when a model is wanted and ``base_url`` or ``model`` is missing.
+    ``path`` is a file of cases, or a folder of authors' files; ``model`` answers the questions of the last two. The
+    code is 1 when ``fail_under`` is given and the share of exact cases (of authors: of amounts right or rightly asked;
+    0 to 1) is below it or a case is critically wrong.
     """
     console = Console()
-    asks = extractor not in WITHOUT_MODEL
-    if asks and not (base_url and model) and record is None and replay is None:
-        console.print(
-            "Para medir o modelo, informe o endereço e o nome dele (PROSA_OPENAI_BASE_URL e PROSA_OPENAI_MODEL)."
-        )
-        return 2
-
     authors = sorted(path.glob("*.jsonl")) if path.is_dir() else []
 
     async def measure(chosen: Extractor) -> Report | AuthorsReport:
@@ -192,17 +177,10 @@ def run(
         return await evaluate(path, chosen, progress=console)
 
     async def work() -> Report | AuthorsReport:
-        if not asks:
+        if model is None:
             return await measure(RulesExtractor() if extractor == "rules" else TwoReaders())
-        server = None
-        if base_url and model:
-            server = ModelClient(api_key=api_key, base_url=base_url, model=model, deadline=deadline)
-        client = Player(replay) if replay is not None else Recorder(record, server, model or "")
-        async with (ModelExtractor if extractor == "model" else HybridExtractor)(client) as chosen:
-            report = await measure(chosen)
-        if isinstance(client, Player):
-            console.print(f"Perguntas sem resposta na gravação: {client.missed}")
-        return report
+        async with (ModelExtractor if extractor == "model" else HybridExtractor)(model) as chosen:
+            return await measure(chosen)
 
     report = asyncio.run(work())
     if json_path is not None:

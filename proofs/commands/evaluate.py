@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
@@ -12,6 +12,9 @@ from bot.cli.opening import fail, settings, with_storage
 if TYPE_CHECKING:
     from bot.process.servers import Storage
     from bot.settings import Settings
+    from extractor.model.tape import Player
+
+DEADLINE: Final = 30.0  # seconds for one answer
 
 
 def evaluate(
@@ -24,33 +27,52 @@ def evaluate(
     extractor: Annotated[str, typer.Option(help="prosa, rules, model ou both.")] = "prosa",
     json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
     fail_under: Annotated[float | None, typer.Option(help="Sai com erro se a exatidão ficar abaixo disto.")] = None,
-    record: Annotated[Path | None, typer.Option(help="Grava aqui as perguntas ao modelo e as respostas.")] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Responde por esta gravação; o que falta nela, pergunta e grava.")
+    ] = None,
     replay: Annotated[Path | None, typer.Option(help="Responde por esta gravação, sem rede.", exists=True)] = None,
 ) -> None:
     """Mede a extração em um corpus rotulado, ou o produto inteiro em diálogos rotulados."""
     chosen = settings(quiet=True)
-    if dialogues is not None and corpus is None:
-        _play(dialogues, chosen, json, fail_under)
-        return
-    if corpus is None or dialogues is not None:
-        raise typer.BadParameter("diga um corpus, ou --dialogues com um arquivo ou uma pasta")
-    from extractor.evaluation.evaluate import run
+    if record is not None and replay is not None:
+        raise typer.BadParameter("--record já responde pelo que a gravação tem: use um dos dois")
+    if corpus is not None and dialogues is None:
+        from extractor.evaluation.evaluate import run
 
-    code = run(
-        corpus,
-        extractor,
-        json,
-        fail_under,
-        api_key=chosen.openai_api_key.get_secret_value() or None,
-        base_url=chosen.openai_base_url,
-        model=chosen.openai_model or None,
-        record=record,
-        replay=replay,
-    )
+        model = _model(extractor, chosen, record, replay)
+        _end(run(corpus, extractor, json, fail_under, model=model), model)
+    if corpus is not None or dialogues is None:
+        raise typer.BadParameter("diga um corpus, ou --dialogues com um arquivo ou uma pasta")
+    _play(dialogues, chosen, json, fail_under, _model(extractor, chosen, record, replay))
+
+
+def _model(extractor: str, chosen: Settings, record: Path | None, replay: Path | None) -> Player | None:
+    """Return who answers as the model: a record, the model of the settings, or both; nobody where none is asked."""
+    if extractor == "rules" or (extractor == "prosa" and record is None and replay is None):
+        return None
+    from extractor.model.openai_client import ModelClient
+    from extractor.model.tape import Player, Recorder
+
+    name, url, key = chosen.openai_model, chosen.openai_base_url, chosen.openai_api_key.get_secret_value()
+    if not (name or record or replay):
+        raise typer.BadParameter("para medir o modelo, diga qual é: PROSA_OPENAI_BASE_URL e PROSA_OPENAI_MODEL")
+    try:
+        if replay is not None:
+            return Player(replay)
+        server = ModelClient(api_key=key or None, base_url=url, model=name, deadline=DEADLINE) if name else None
+        return Recorder(record, server, name)
+    except ValueError as error:
+        fail(f"Uma linha da gravação não serve (a forma está em docs/extraction.md); nada foi medido. {error}")
+
+
+def _end(code: int, model: Player | None) -> NoReturn:
+    if model is not None:
+        typer.echo(f"Perguntas ao modelo sem resposta: {model.missed}")
     raise typer.Exit(code)
 
 
-def _play(place: Path, chosen: Settings, json: Path | None, fail_under: float | None) -> None:
+def _play(place: Path, chosen: Settings, json: Path | None, fail_under: float | None, model: Player | None) -> None:
+    from contextlib import aclosing, nullcontext
     from tempfile import TemporaryDirectory
 
     from proofs.dialogues.report import measure, tell
@@ -67,7 +89,8 @@ def _play(place: Path, chosen: Settings, json: Path | None, fail_under: float | 
         alone = chosen.model_copy(update={"home": Path(home), "database_url": None, "redis_url": None})
 
         async def work(storage: Storage) -> None:
-            report = await measure(scripts, alone, storage.database_url, storage.redis_url)
-            raise typer.Exit(tell(report, json, fail_under))
+            async with nullcontext() if model is None else aclosing(model):
+                report = await measure(scripts, alone, storage.database_url, storage.redis_url, model)
+            _end(tell(report, json, fail_under), model)
 
         with_storage(alone, work)

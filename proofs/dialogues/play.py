@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import SecretStr
 from stdnum.br import cnpj as check
 
+from extractor.model.prompt import Question
 from operations.company import add_company
 from proofs.connected import connected
 from proofs.demo.world import COMPANY
 from proofs.dialogues.script import TAPS, Nota, fold, names
 from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.meta.model import bsuid
+from proofs.sandbox.model import Reply
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 from proofs.sandbox.world import WorldConfig
 from state_machine.invoice.draft import StatusCampo
@@ -25,12 +27,14 @@ from state_machine.machine.states import ESPERAM_USUARIO, Estado
 from state_machine.values.money import formata_brl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from bot.settings import Settings
+    from extractor.model.tape import Proposer
     from persistence.db.engine import Database
     from proofs.dialogues.script import Fala, Roteiro
     from proofs.sandbox.meta.model import Bubble, Button
+    from proofs.sandbox.model import Asked
     from proofs.sandbox.world import World
 
 TOGETHER: Final = 12  # conversations at once: what two cores play without making each other wait
@@ -47,6 +51,7 @@ QUICK: Final = WorldConfig(
 CHANGED: Final = {
     "openai_api_key": SecretStr(""),  # rules and learned reader: the same everywhere
     "person_answers_burst": 0,
+    "model_calls_per_day": 0,
 }
 FIELDS: Final = {
     "documento": Campo.DOCUMENTO,
@@ -299,19 +304,43 @@ def companies(roteiros: Sequence[Roteiro], first: int = _FIRST_ROOT) -> Iterator
             yield number
 
 
+def _behind(model: Proposer) -> Callable[[World], Awaitable[dict[str, Any]]]:
+    """Return what lets ``model`` speak for the world's server, and the settings that lead there."""
+
+    async def say(asked: Asked) -> Reply:
+        messages = tuple((each["role"], each["content"]) for each in asked.body["messages"])
+        answer = await model.propose(Question(asked.user, {}, messages))
+        return Reply(shape="refusal") if answer is None else Reply(answer.model_dump())
+
+    async def lead(world: World) -> dict[str, Any]:
+        world.model.answer_with(say)
+        return {
+            "openai_api_key": SecretStr("-"),
+            "openai_base_url": world.urls.openai_base,
+            "openai_model": world.model.model,
+        }
+
+    return lead
+
+
 async def play(
     roteiros: Sequence[Roteiro],
     settings: Settings,
     database_url: str,
     redis_url: str,
     *,
+    model: Proposer | None = None,
     together: int = TOGETHER,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Played]:
-    """Play all of them, ``together`` at once, on stores of the newest schema; returns them in their order."""
+    """Play all of them, ``together`` at once, on stores of the newest schema; returns them in their order.
+
+    With ``model`` the product asks a server, over HTTP as it asks any, behind which that one answers.
+    """
     slots = asyncio.Semaphore(together)
     batch = next(_batches)
-    async with connected(settings, database_url, redis_url, QUICK, changes=CHANGED) as opened:
+    between = None if model is None else _behind(model)
+    async with connected(settings, database_url, redis_url, QUICK, between=between, changes=CHANGED) as opened:
         world, database = opened.world, opened.house.database
 
         async def one(number: int, roteiro: Roteiro, cnpj: str) -> Played:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.settings import Settings
+    from extractor.model.tape import Proposer
     from proofs.dialogues.judge import Verdict
     from proofs.dialogues.script import Nota, Roteiro
 
@@ -129,11 +130,15 @@ def family(roteiro: Roteiro) -> str:
     return roteiro.familia.replace("-", "_")
 
 
-async def measure(roteiros: Sequence[Roteiro], settings: Settings, database_url: str, redis_url: str) -> DialogueReport:
-    """Play the dialogues on these stores, and judge them."""
+async def measure(
+    roteiros: Sequence[Roteiro], settings: Settings, database_url: str, redis_url: str, model: Proposer | None = None
+) -> DialogueReport:
+    """Play the dialogues on these stores, with ``model`` where there is one, and judge them."""
     with Progress(console=Console(stderr=True)) as progress:
         bar = progress.add_task("diálogos", total=len(roteiros))
-        played = await play(roteiros, settings, database_url, redis_url, progress=lambda: progress.advance(bar))
+        played = await play(
+            roteiros, settings, database_url, redis_url, model=model, progress=lambda: progress.advance(bar)
+        )
     return DialogueReport.of(map(judge, played))
 
 

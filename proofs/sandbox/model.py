@@ -13,7 +13,7 @@ from aiohttp import web
 from proofs.sandbox.server import Simulator, answer, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
 _HTML = "<html><body><h1>502 Bad Gateway</h1></body></html>"
 Shape = Literal["length", "content_filter", "refusal", "empty", "no_choices", "html", "drip", "hang", "reset"]
@@ -67,13 +67,13 @@ class ModelSimulator(Simulator):
         self.asked: list[Asked] = []
         self.usage: tuple[int, int] | None = (1, 1)  # tokens that every answer tells; None: it tells none
         self._queue: deque[Reply] = deque()
-        self._function: Callable[[Asked], Reply] | None = None
+        self._function: Callable[[Asked], Reply | Awaitable[Reply]] | None = None
 
     def say(self, *replies: Reply | dict[str, Any] | str) -> None:
         """Queue the next answers; text or a dict is the content of a good one."""
         self._queue.extend(reply if isinstance(reply, Reply) else Reply(reply) for reply in replies)
 
-    def answer_with(self, function: Callable[[Asked], Reply] | None) -> None:
+    def answer_with(self, function: Callable[[Asked], Reply | Awaitable[Reply]] | None) -> None:
         """Answer by ``function`` whenever the queue is empty."""
         self._function = function
 
@@ -105,7 +105,8 @@ class ModelSimulator(Simulator):
         if self._queue:
             reply = self._queue.popleft()
         else:
-            reply = self._function(asked) if self._function is not None else Reply(shape="empty")
+            told = self._function(asked) if self._function is not None else Reply(shape="empty")
+            reply = told if isinstance(told, Reply) else await told
         self.ledger.append("completion", user=asked.user, shape=reply.shape, status=reply.status)
         return await self._speak(request, reply)
 

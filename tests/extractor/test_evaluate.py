@@ -104,8 +104,7 @@ def test_a_service_is_right_when_it_is_whole(said, got, others, whole):
 
 
 def test_the_exit_code_tells_a_pipeline(corpus, tmp_path):
-    """0 when good, 1 under the threshold, 2 when a model is wanted and none is named."""
+    """0 when good, 1 under the threshold."""
     assert run(corpus, "rules", tmp_path / "out.json", 0.9) == 0
     assert json.loads((tmp_path / "out.json").read_text())["exact_case"] == 1.0
     assert run(corpus, "rules", None, 1.1) == 1
-    assert run(corpus, "both") == 2

@@ -248,16 +248,29 @@ def test_an_installed_package_keeps_its_data_where_the_system_says(
 
 
 def test_dialogues_are_played_and_judged(prosa: Prosa, tmp_path: Path) -> None:
-    """On servers of their own; what is no dialogue, and a corpus beside them, is refused with a sentence."""
+    """On servers of their own; what is no dialogue or no record, and a corpus beside them, is refused with a sentence.
+
+    Without a model, who records gets the questions, and is told how many have no answer.
+    """
     nota = {"documento": "25956721000109", "valor": "260", "servico": ["costura"]}
     line = {"texto": "nota de R$ 260,00 para 25.956.721/0001-09, serviço: costura", "depois": {"valor": "260"}}
     dialogue = {"familia": "simples", "falas": [line], "respostas": {}, "fim": {"notas": [nota]}}
     (tmp_path / "ana.jsonl").write_text(json.dumps(dialogue) + "\n")
-    said = prosa("evaluate", "--dialogues", "ana.jsonl", "--json", "figures.json", "--fail-under", "1")
+    play = ("evaluate", "--dialogues", "ana.jsonl")
+    said = prosa(*play, "--json", "figures.json", "--fail-under", "1", "--record", "tape.jsonl")
     assert said.returncode == 0, said.stdout + said.stderr
     assert "diálogos certos: 1 de 1" in said.stdout
+    assert "Perguntas ao modelo sem resposta: 1" in said.stdout
+    assert "[DOC1], serviço: costura" in (tmp_path / "tape.jsonl").read_text()
     assert json.loads((tmp_path / "figures.json").read_text())["authors"]["ana"]["notes"] == 1
     (tmp_path / "ana.jsonl").write_text("{}\n")
-    refused = prosa("evaluate", "--dialogues", "ana.jsonl")
-    assert (refused.returncode, "nada foi medido" in refused.stderr) == (1, True)
-    assert prosa("evaluate").returncode == prosa("evaluate", "ana.jsonl", "--dialogues", "ana.jsonl").returncode == 2
+    for more in ((), ("--replay", "ana.jsonl")):
+        refused = prosa(*play, *more)
+        assert (refused.returncode, "nada foi medido" in refused.stderr) == (1, True)
+    for unclear in (
+        ("evaluate",),
+        ("evaluate", "ana.jsonl", "--dialogues", "ana.jsonl"),
+        ("evaluate", "ana.jsonl", "--extractor", "both"),
+        (*play, "--record", "tape.jsonl", "--replay", "tape.jsonl"),
+    ):
+        assert prosa(*unclear).returncode == 2

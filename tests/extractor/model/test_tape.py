@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from extractor.evaluation.authors import ASKED, evaluate_authors
 from extractor.evaluation.evaluate import run
 from extractor.hybrid import HybridExtractor
@@ -40,12 +42,38 @@ def test_questions_are_recorded_without_a_model_and_answered_later(tmp_path):
     case = {"id": "x", "turns": [{"user": "nota de R$ 900, pintura", "expect": {"valor": "900.00"}}]}
     (corpus := tmp_path / "cases.jsonl").write_text(json.dumps(case))
     tape, result = tmp_path / "tape.jsonl", tmp_path / "result.json"
-    assert run(corpus, "both", record=tape) == 0
+    for _ in range(2):  # a second recording adds nothing, and asks nobody again
+        assert run(corpus, "both", model=Recorder(tape)) == 0
     line = json.loads(tape.read_text())
     assert (line["resposta"], "nota de R$ 900, pintura" in line["mensagem"]) == (None, True)
     tape.write_text(json.dumps({**line, "resposta": answer(valor="900", descricao="pintura")}))
-    assert run(corpus, "both", result, replay=tape) == 0
+    for player in (Recorder(tape), Player(tape)):
+        assert run(corpus, "both", result, model=player) == 0
+        assert player.missed == 0
     assert json.loads(result.read_text())["exact_case"] == 1
+
+
+async def test_a_recording_goes_on_where_it_ended(tmp_path, fresh):
+    """What is answered is not asked again; a new question is added behind it, and an unanswered one stands once."""
+    known = ask(read_by_both(ORDER, fresh).skeleton, fresh)
+    filled = json.dumps({"pergunta": digest(known), "resposta": answer(valor="1.500,00")})  # no end of line
+    (tape := tmp_path / "tape.jsonl").write_text(filled)
+    for _ in range(2):
+        async with HybridExtractor(recorder := Recorder(tape)) as asking:
+            assert (await asking.extract(ORDER, fresh)).modelo_usado
+            for _ in range(2):
+                assert not (await asking.extract(f"{ORDER} e visita", fresh)).modelo_usado
+        assert recorder.missed == 2
+    first, second = tape.read_text().splitlines()
+    assert (first, json.loads(second)["resposta"]) == (filled, None)
+
+
+@pytest.mark.parametrize("line", ["", "[]", '{"pergunta": "x", "resposta": {"intent": "emitir"}}'])
+def test_a_line_that_is_no_answer_is_refused(line, tmp_path):
+    """An answer that nobody reads would count as a question without one."""
+    (tape := tmp_path / "tape.jsonl").write_text(f"{line}\n")
+    with pytest.raises(ValueError, match=r"\S"):
+        Player(tape)
 
 
 async def test_a_model_that_names_what_was_said_is_a_better_clerk(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.settings import Settings
+from extractor.model.tape import Player, Recorder
 from extractor.two_readers import TwoReaders
 from proofs.dialogues.judge import judge
 from proofs.dialogues.play import companies, play
@@ -73,6 +75,28 @@ async def test_a_product_that_reads_ten_times_the_amount_is_found(
     report = await measure(dialogues(tiny), Settings(), database_url, redis_url)
     assert (report.whole.right, report.whole.wrong_notes, report.whole.drafts_wrong) == (0, 1, 2)
     assert report.as_json()["dialogues"][0]["wrong_notes"][0]["valor"] == "2600.00"
+
+
+async def test_a_recorded_answer_changes_what_a_dialogue_does(
+    tmp_path: Path, database_url: str, redis_url: str
+) -> None:
+    """The service that only a model sees is on the note; the readers alone ask for it, and nobody answers here."""
+    fala = {"texto": "500 reais, aquele lance maneiro lá que você me indicou, 25.956.721/0001-09", "ato": "dados"}
+    nota = {"documento": "25956721000109", "valor": "500.00", "servico": ["lance"]}
+    dialogue = {"familia": "simples", "falas": [fala], "respostas": {}, "fim": {"notas": [nota]}}
+    (tmp_path / "eu.jsonl").write_text(json.dumps(dialogue) + "\n")
+    scripts, tape = dialogues(tmp_path / "eu.jsonl"), tmp_path / "tape"
+
+    async def played(model: Player) -> tuple[int, int]:
+        async with aclosing(model):
+            return (await measure(scripts, Settings(), database_url, redis_url, model)).whole.right, model.missed
+
+    assert await played(Recorder(tape)) == (0, 1)
+    line = json.loads(tape.read_text())
+    assert line["mensagem"].endswith("que você me indicou, [DOC1]")
+    spans = {"intent": "informar", "documento": "[DOC1]", "valor": "500 reais", "descricao": "lance maneiro"}
+    tape.write_text(json.dumps({**line, "resposta": spans}))
+    assert await played(Player(tape)) == (1, 0)
 
 
 def test_an_issuer_is_nobody_of_the_dialogues(tiny: Path) -> None:
