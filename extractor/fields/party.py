@@ -26,7 +26,10 @@ CUSTOMER_WORDS: Final = (
     r"pra|pro|para|em nome|client|customer|comprador"
 )
 CUES: Final = re.compile(
-    rf"\b(?:(?P<customer>(?:(?:meu|minha|nosso|nossa|my|our) )?(?:{CUSTOMER_WORDS}))"
+    # whom the bot is called: "minha filha, tira uma nota …"
+    r"\b(?:(?P<nobody>(?:meu|minha) (?:filh[oa]|amig[oa]|querid[oa]|bem|anjo|amor|rei|nobre|jovem|irmao?|patrao)"
+    r"(?=[,!]| (?:tir|faz|faca|emit|ger[ae]|mand|solt|lanc|quero|preciso|anot|me )))|"
+    rf"(?P<customer>(?:(?:meu|minha|nosso|nossa|my|our) )?(?:{CUSTOMER_WORDS}))"
     r"|(?P<own>me[ui]s?|minhas?|noss[oa]s?|my|our|emitente|prestador\w*|emissor\w*|sou|somos|remetente|"
     r"fornecedor\w*)|(?P<other>pix|chave|socio|socia|representante|responsavel|procurador\w*|contador\w*|gerente|"
     r"secretari[oa]|advogad[oa]|fiador\w*|filh[oa]|esposa|marido|transportadora|intermediari[oa]|banco))\b"
@@ -49,6 +52,7 @@ NEGATED_LEFT: Final = re.compile(
     r"\b(?:nao|nem|not|em vez d[eo]|ao inves d[eo]|no lugar d[eo]|era|antes era|errad[oa])"
     r"(?: (?:eh|e|era|mais|o|a|do|da|pra|pro|para|esse|cnpj|cpf|documento|is))*[\s:]*$"
 )
+WRONG: Final = "errad"
 NEGATED_RIGHT: Final = re.compile(
     r",? nao(?= *(?:[,.;!\n]|$|eh\b|e\b|mas\b))|,? (?:eh o |era o |ta |esta |eh )?(?:errad|antig)[oa]"
 )
@@ -124,14 +128,17 @@ def _role(skeleton: Skeleton, mark: Mark, contexto: Context) -> str:
         return OWN
     left = _clause(line[:pos])
     right = line[pos + 1 :]
-    if NEGATED_LEFT.search(left) or NEGATED_RIGHT.match(right):
+    denied = NEGATED_LEFT.search(left)
+    if denied and WRONG in denied[0] and mark.value != contexto.conhecidos.get(Campo.DOCUMENTO):
+        return CUSTOMER  # "cnpj errado 59.201…": wrong is the one that stands, and this one is right
+    if denied or NEGATED_RIGHT.match(right):
         return NEGATED
     if REPLACED_LEFT.search(left) and REPLACED_RIGHT.match(right):
         return NEGATED
     for pattern, role in ((RIGHT_OWN, OWN), (RIGHT_CUSTOMER, CUSTOMER), (RIGHT_OTHER, OTHER)):
         if pattern.match(right):
             return role
-    cues = list(CUES.finditer(left))
+    cues = [cue for cue in CUES.finditer(left) if cue.lastgroup != "nobody"]
     if not cues:
         return CUSTOMER
     last = cues[-1].lastgroup or CUSTOMER

@@ -36,6 +36,14 @@ REPLACED: Final = Cued(
     rf"escrev\w+)(?: (?:ai|la|o|a|n[ao]|tambem|so))* {_TEXT}{OF} (?:(?:de|do) .{{1,60}}? )?(?:para|pra|pro|por|como|"
     r"que foi|que eh|assim)[: ]+[\"']?(?P<d>[^\s\"'].*)",
 )
+# As in "serviço põe remoção de 3 veículos".
+PUT: Final = Cued(
+    "col poe pon bot dei esc",
+    rf"(?:^|[.;!\n])\W{{0,3}}(?:[oa] |n[ao] )?{_TEXT}{OF} (?:coloc\w+|poe|ponha|bot\w+|deix\w+|escrev\w+)"
+    r"(?: (?:ai|la|assim|so|o seguinte|como))*[: ,-]+[\"']?(?P<d>[^\s\"'].*)",
+)
+# As in "são 57 leggings, viu" where the text has 56 of them.
+COUNTED: Final = Cued("sao era for", r"\b(?:sao|eram|foram)(?: so)? (?P<d>\d{1,5} [a-z]{3,})\b")
 _OUT: Final = r"(?:tir[aeo]\w*|remov\w+|apag\w+|exclu\w+|retir\w+|delet\w+)(?: (?:ai|la|por favor|so))*"
 REMOVED_BEFORE: Final = Cued(
     "tir rem apa exc ret del", rf"\b{_OUT} (?P<d>\S.{{0,120}}?) (?:la )?(?:d[ao]|n[ao]) (?:texto d[ao] )?{_TEXT}\W*$"
@@ -46,7 +54,7 @@ REMOVED_AFTER: Final = Cued(
 # Where the words of a correction end: another field is named, or the person thanks.
 ENDS: Final = re.compile(
     r"[,.;\n]?\s{1,9}(?:e |mas )?(?:o |a )?(?:valor|cnpj|cpf|preco|email|e-mail)\b\s{0,9}"
-    r"(?:[:=]|eh?\b|de\b|para\b|pra\b|certo).*"
+    r"(?:[:=]|eh?\b|de\b|para\b|pra\b|certo|(?:r\$ ?)?\d).*"
     r"|[,.;!\n]?\s{0,9}\b(?:por favor|por gentileza|obrigad[oa]|valeu|fazendo favor|pf|pfv)\b.*|[\s\"'!.,;]{1,9}$",
     re.DOTALL,
 )
@@ -74,6 +82,8 @@ def service_edit(text: Text, known: str) -> Edit | None:
         (ADDED_AFTER, _added),
         (ADDED_BEFORE, _added),
         (REPLACED, _replaced),
+        (PUT, _replaced),
+        (COUNTED, _counted),
         (REMOVED_AFTER, _removed),
         (REMOVED_BEFORE, _removed),
     ):
@@ -104,6 +114,16 @@ def _added(known: str, typed: str) -> str:
 
 def _replaced(_known: str, typed: str) -> str:
     return typed
+
+
+def _counted(known: str, typed: str) -> str | None:
+    """Return the text with another number before the same word, ``None`` where it has no such place or several."""
+    folded, (number, what) = read(known), read(typed).plain.split(" ")
+    places = [m.span(1) for m in re.finditer(rf"(?<![\w.,])(\d{{1,5}}) {re.escape(what)}(?!\w)", folded.plain)]
+    if len(places) != 1:
+        return None
+    [(start, end)] = places
+    return f"{folded.verbatim(0, start)}{number}{folded.verbatim(end, len(folded.plain))}"
 
 
 def _removed(known: str, typed: str) -> str | None:

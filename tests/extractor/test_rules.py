@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from extractor.contract import Ato, Context, Extraction
@@ -27,6 +29,29 @@ async def test_one_message_fills_everything_with_its_evidence(fresh):
         (Campo.VALOR, "1500.00", "R$ 1.500,00", Origem.REGRAS),
         (Campo.DESCRICAO, "consultoria", "consultoria", Origem.REGRAS),
     ]
+
+
+@pytest.mark.parametrize("words", ["cnpj errado {}", "CNPJ ERRADO: {}", "digitei errado {}"])
+def test_wrong_is_the_document_that_stands(fresh: Context, words: str) -> None:
+    """Another one, said with these words, is the right one; the same one is taken back."""
+    known = replace(fresh, conhecidos={Campo.DOCUMENTO: "05804473000165"})
+    assert values(extract(words.format(CNPJ), known)) == {Campo.DOCUMENTO: CNPJ}
+    again = extract(words.format("05804473000165"), known)
+    assert (values(again), again.clear) == ({}, frozenset({Campo.DOCUMENTO}))
+
+
+@pytest.mark.parametrize(
+    ("words", "taken"),
+    [
+        ("minha filha tire uma nota da Maré Nova CNPJ {}", True),
+        ("meu amigo, solta a nota, cnpj {}", True),
+        ("o cnpj da minha filha é {}", False),
+        ("meu cnpj {}", False),
+    ],
+)
+def test_whom_the_bot_is_called_owns_no_document(fresh: Context, words: str, taken: bool) -> None:
+    """A word of address is neither the writer's own nor a third person's."""
+    assert (Campo.DOCUMENTO in values(extract(words.format(CNPJ), fresh))) is taken
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -148,6 +149,7 @@ def test_a_number_of_the_service_is_no_rival_amount(number, order):
         ("muda a descrição para: troca de peças, limpeza e regulagem", "troca de peças, limpeza e regulagem"),
         ("coloca na descrição: troca de 3 lâmpadas", "troca de 3 lâmpadas"),
         ("a descrição é: aula de inglês; nível 2; turma B", "aula de inglês; nível 2; turma B"),
+        ("serviço põe remoção de 3 veículos", "remoção de 3 veículos"),
         ("tira o desenho do logotipo da descrição", "criação de site"),
         ("remove da descrição: criação de site", "desenho do logotipo"),
     ],
@@ -159,15 +161,37 @@ def test_a_correction_of_the_text_is_obeyed(words, becomes):
     assert extraction.ato is Ato.CORRIGE
 
 
+@pytest.mark.parametrize(
+    ("words", "becomes"),
+    [
+        ("e são 57 leggings viu", "costura de 57 leggings e 2 bolsas"),
+        ("agora eram 3 bolsas, então fica 1200", "costura de 56 leggings e 3 bolsas"),
+        ("são 57 peças", None),
+        ("são 1200 reais", None),
+    ],
+)
+def test_a_number_of_the_text_is_corrected_by_its_word(words, becomes):
+    """Of what the text counts in one place; any other number changes no description."""
+    known = KNOWN | {Campo.DESCRICAO: "costura de 56 leggings e 2 bolsas"}
+    assert service(read_by_both(words, replace(SUMMARY, conhecidos=known)).extraction) == becomes
+
+
 @pytest.mark.parametrize("words", ["tira o carro da descrição", "acrescenta 200 na nota"])
 def test_what_corrects_no_text_leaves_it(words):
     """Words that are not in it, and an amount, change no description."""
     assert service(read_by_both(words, SUMMARY).extraction) is None
 
 
-def test_a_correction_beside_another_field_changes_both():
+@pytest.mark.parametrize(
+    "words",
+    [
+        "troca a descrição por consultoria ISO 9001 e o valor é 1800",
+        "o serviço coloca consultoria ISO 9001, valor 1800",
+    ],
+)
+def test_a_correction_beside_another_field_changes_both(words):
     """The text ends where the amount is named."""
-    extraction = read_by_both("troca a descrição por consultoria ISO 9001 e o valor é 1800", SUMMARY).extraction
+    extraction = read_by_both(words, SUMMARY).extraction
     assert (service(extraction), amount(extraction)) == ("consultoria ISO 9001", "1800.00")
 
 

@@ -28,6 +28,7 @@ MOST = size(4, 200)  # words of a pattern that are tried, of each kind
 # Patterns made at run time: (where, why nobody's text can make them slow).
 MADE = {
     "extractor/fields/description.py:_swap": "one escaped word of 3 to 41 characters between two borders",
+    "extractor/service/edits.py:_counted": "an escaped word of the message behind a number",
     "extractor/service/edits.py:_removed": "escaped words of at most 120 characters between two borders",
     "extractor/model/grounding.py:_text": "escaped words of a text that holds 1,500 characters at most",
     "extractor/text/cues.py:__init__": "held by whoever makes a ``Cued``, and measured there",
