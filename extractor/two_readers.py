@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from extractor.agreement.amount import amount_of_both, only_price, undecided, without_asides, without_service
+from extractor.agreement.name import name_of_both
 from extractor.agreement.service import as_candidate, price_marks, service_of_both
 from extractor.amounts.net import names_net
 from extractor.amounts.reckoned import reckoned
@@ -19,9 +20,10 @@ from extractor.requests.several import documents
 from extractor.requests.unserved import is_whole_order
 from extractor.requests.yes_no import is_firm_yes
 from extractor.rules import read_turn
+from extractor.service.whole import Whole
 from extractor.text.hostile import commands
 from state_machine.invoice.field_table import FIELDS
-from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -93,12 +95,8 @@ def agree(
     alone = only_price(rules, learned, weighed, service)
     valor, doubt = (alone, None) if alone is not None else amount_of_both(rules, learned, weighed, contexto)
     candidates = [c for c in extraction.candidates if c.campo is not Campo.VALOR and not _elsewhere(c, learned, texto)]
-    candidates = [c for c in candidates if c.campo is not Campo.DESCRICAO]
-    if service is not None:
-        said = service if isinstance(service, Candidate) else as_candidate(service)
-        aside = contexto.pendente is Campo.NOME or Campo.DESCRICAO in contexto.conhecidos
-        named = aside and any(c.campo is Campo.NOME and said.trecho in c.trecho for c in candidates)
-        candidates += [] if named else [said]
+    candidates = [c for c in candidates if c.campo not in {Campo.DESCRICAO, Campo.NOME}]
+    candidates += _name_and_service(name_of_both(rules, learned), service, learned, texto, contexto)
     doubts = [d for d in extraction.doubts if d.campo is not Campo.VALOR]
     doubts += _documents(extraction, learned, texto)
     candidates += [valor] if valor else []
@@ -117,6 +115,24 @@ def agree(
         doubts=tuple(doubts),
         agreed=None if _takes_data_for_more(learned, texto, candidates, contexto) else _act(ato, learned),
     )
+
+
+def _name_and_service(
+    nome: Candidate | None, service: Whole | Candidate | None, learned: LearnedReading, texto: str, contexto: Context
+) -> list[Candidate]:
+    """Return both, where the same words are not taken twice: a name is no service, and what was done no name.
+
+    A name that is a part of the service ("filmagem na Serra do Cipó") stands where the second reader says so too.
+    """
+    said = as_candidate(service) if isinstance(service, Whole) else service
+    if nome is None or said is None:
+        return [each for each in (nome, said) if each is not None]
+    aside = contexto.pendente is Campo.NOME or Campo.DESCRICAO in contexto.conhecidos
+    if said.trecho in nome.trecho and (aside or (said.valor == nome.valor and not nome.valor.islower())):
+        return [nome]  # in small letters the same words are work: "flash tattoo"
+    apart = nome.confianca is Confianca.CERTA or nome.trecho not in said.valor
+    seen = said.valor != nome.valor and _labelled(nome, learned, texto, (Rotulo.NOME,))
+    return [nome, said] if apart or seen else [said]
 
 
 def _with_reckoned(joined: Extraction, made: Doubt, alone: bool, contexto: Context) -> Extraction:

@@ -46,6 +46,7 @@ class Score:
     descricao: int = 0
     names: int = 0  # messages that name the customer, or of which a name was read
     nome: int = 0  # of these: the same words
+    other_names: int = 0  # of these: other words, or a name where the label has none
     acts: int = 0  # messages of which an act was told
     ato: int = 0
 
@@ -132,7 +133,9 @@ def _judge(score: Score, message: Labelled, extraction: Extraction, read: str | 
     called, name = message.snippets(Rotulo.NOME), _read(extraction, Campo.NOME)
     if called or name:
         score.names += 1
-        score.nome += name is not None and any(set(words(each)) == set(words(name)) for each in called)
+        right = name is not None and any(set(words(each)) == set(words(name)) for each in called)
+        score.nome += right
+        score.other_names += name is not None and not right
     if extraction.agreed is not None:
         score.acts += 1
         score.ato += extraction.agreed in message.atos
@@ -184,7 +187,7 @@ def _cells(score: Score) -> tuple[str, ...]:
         _share(score.needless, score.due),
         _share(score.valor, score.messages),
         _share(score.descricao, score.services),
-        _share(score.nome, score.names),
+        f"{_share(score.nome, score.names)}, {score.other_names} de outro",
         _share(score.ato, score.acts),
     )
 
@@ -208,6 +211,7 @@ def _as_json(score: Score) -> dict[str, Any]:
         "valor": round(score.valor / score.messages, 4) if score.messages else None,
         "descricao": round(score.descricao / score.services, 4) if score.services else None,
         "nome": round(score.nome / score.names, 4) if score.names else None,
+        "other_names": score.other_names,
         "ato": round(score.ato / score.acts, 4) if score.acts else None,
         "acts": score.acts,
     }

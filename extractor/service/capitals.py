@@ -83,7 +83,7 @@ def names_in_capitals(skeleton: Skeleton) -> Iterator[Span]:
         return
     documents = [mark for mark in skeleton.marks if mark.kind is Kind.DOCUMENT]
     people = documents and all(len(mark.value) == CPF for mark in documents)  # a house among them is where it was done
-    for start, end in _runs(skeleton):
+    for start, end in words_in_capitals(skeleton):
         if LEADS_ON.search(skeleton.line, max(0, start - 12), start):
             continue
         cpf = _has_cpf(skeleton, start, end)
@@ -102,18 +102,18 @@ def _is_house(line: str, start: int, end: int) -> bool:
     return FIELD_BEFORE.search(line, 0, start) is not None or FIELD_AFTER.match(line, end) is not None
 
 
-def _runs(skeleton: Skeleton) -> Iterator[Span]:
-    """Yield each longest row of words in capitals, with the small words that join them."""
+def words_in_capitals(skeleton: Skeleton, fewest: int = FEWEST) -> Iterator[Span]:
+    """Yield each longest row of ``fewest`` or more words in capitals, with the small words that join them."""
     for stretch in RUN.finditer(skeleton.line):
         start = end = count = 0
         for word in WORD.finditer(skeleton.line, *stretch.span()):
             if word[0] not in LABELS and skeleton.verbatim(word.start(), word.start() + 1).isupper():
                 start, end, count = (start if count else word.start()), word.end(), count + 1
             elif JOINT.fullmatch(word[0]) is None:
-                if count >= FEWEST:
+                if count >= fewest:
                     yield start, end
                 count = 0
-        if count >= FEWEST:
+        if count >= fewest:
             yield start, end
 
 

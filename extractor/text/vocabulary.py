@@ -76,6 +76,15 @@ TALK: Final = _words(
     send usa usar use
     """
 )
+TITLES: Final = _words("dona seu sr sra senhor senhora doutor doutora dr dra prezado prezada cliente")
+# Words of somebody whom they do not name: "o pai", "cada sócio", "escola municipal".
+NOBODY: Final = _words(
+    """
+    pai mae irmao irma filha filho marido esposa noiva noivo crianca aluno aluna paciente cliente senhora senhor
+    socio moca moco cara rapaz menino fregues freguesa vizinho parte estrangeiro gringo pessoal tia tio avo vo familia
+    ele ela eles elas gnt gente nos mim cada quem todos outro outra filial matriz secretaria fora brasil municipal
+    """
+)
 WORK_SUFFIX: Final = re.compile(
     r"(?<![a-z])[a-z]{2,}(?:cao|coes|soes|mento|mentos|agem|agens|toria|torias|soria|sorias|grafia|grafias|"
     r"logia|terapia|acupuntura)"
@@ -115,7 +124,7 @@ WORK_WORDS: Final = _words(
     restauro despachante registro marca patente audiencia processo acao defesa recurso inventario divorcio
     comissao certificado plano pacote assinatura backup servidor rede cameras alarme cerca portao interfone
     energia solar painel gerador ar condicionado geladeira copia copias recarga recargas xerox crachas placas
-    uniformes marmita limpezas
+    uniformes marmita limpezas pilates
     """
 )
 GREETING_LINE: Final = re.compile(
