@@ -96,7 +96,7 @@ def agree(
     valor, doubt = (alone, None) if alone is not None else amount_of_both(rules, learned, weighed, contexto)
     candidates = [c for c in extraction.candidates if c.campo is not Campo.VALOR and not _elsewhere(c, learned, texto)]
     candidates = [c for c in candidates if c.campo not in {Campo.DESCRICAO, Campo.NOME}]
-    candidates += _name_and_service(name_of_both(rules, learned), service, learned, texto, contexto)
+    candidates += _name_and_service(name_of_both(rules, learned, contexto), service, learned, texto, contexto)
     doubts = [d for d in extraction.doubts if d.campo is not Campo.VALOR]
     doubts += _documents(extraction, learned, texto)
     candidates += [valor] if valor else []

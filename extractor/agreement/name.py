@@ -18,6 +18,7 @@ from state_machine.invoice.fields import Campo, Candidate, Confianca
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from extractor.contract import Context
     from extractor.learned.reader import LearnedReading
     from extractor.rules import RulesReading
     from extractor.service.places import Span
@@ -66,7 +67,7 @@ OURS: Final = re.compile(
 )
 
 
-def name_of_both(rules: RulesReading, learned: LearnedReading) -> Candidate | None:
+def name_of_both(rules: RulesReading, learned: LearnedReading, contexto: Context) -> Candidate | None:
     """Return the customer's name as it was said, ``None`` where none is sure: a missing name is better than another's.
 
     A name that is labelled stands. Any other is a stretch that the second reader, or the rules, take for one, or that
@@ -79,7 +80,9 @@ def name_of_both(rules: RulesReading, learned: LearnedReading) -> Candidate | No
     certain = read is not None and read.confianca is Confianca.CERTA
     if certain and (span is None or SAID.search(line, 0, span[0]) or not (line[: span[0]] + line[span[1] :]).strip()):
         return read
-    if message.document is None and learned.ato not in NAMING and learned.certeza >= SURE_ACT:
+    talk = message.document is None and learned.ato not in NAMING and learned.certeza >= SURE_ACT
+    # "é pro Carlos Lima" over a summary puts its customer aside, whatever the second reader hears
+    if talk and not (contexto.resumo_mostrado and span is not None and not line[span[1] :].strip()):
         return None
     sure = [(*span, m.certeza) for m in learned.of(Rotulo.NOME) if (span := places.line_span(m.start, m.end))]
     if read is not None and (span := places.of(read.trecho)) is not None:
@@ -190,6 +193,7 @@ class _Message:
         house, small = self._house(start), not self._is_tall(start)
         own = WORD.findall(line, max(house, start), end)
         acronym = len(words) == 1 and end - start <= ACRONYM and self.skeleton.verbatim(start, end).isupper()
+        acronym = acronym and INTRODUCED.search(line, max(0, start - BEFORE), start) is None
         if acronym or all(len(w) < FEWEST or w in NOBODY for w in own) or words[0] in NOBODY:
             return False
         if OURS.search(line[max(0, start - BEFORE) : start]) or is_of_place(line, start) or STREET.match(line, start):
