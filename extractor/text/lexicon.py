@@ -24,7 +24,12 @@ def canonical(word: str) -> str | None:
     """Return the cue word that ``word`` (lower case, without accents except a lone ``é``) stands for, or ``None``."""
     if word in ABBREVIATIONS:
         return ABBREVIATIONS[word]
-    if len(word) < MIN_FUZZY or word in NOT_TYPOS or word in CUES or word[-1] in "./":
+    return None if word in NOT_TYPOS or word in CUES else near(word)
+
+
+def near(word: str) -> str | None:
+    """Return the first cue word that begins like ``word`` and is at most one edit away, ``None`` without any."""
+    if len(word) < MIN_FUZZY or word[-1] in "./":
         return None
-    near = [c for c in CUES if c[0] == word[0] and abs(len(c) - len(word)) <= 1]
-    return next((c for c in near if DamerauLevenshtein.distance(word, c, score_cutoff=1) <= 1), None)
+    alike = [c for c in CUES if c[0] == word[0] and abs(len(c) - len(word)) <= 1]
+    return next((c for c in alike if DamerauLevenshtein.distance(word, c, score_cutoff=1) <= 1), None)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from extractor.text.lexicon import canonical, near
 from extractor.words.lists import FOLDER, known, lists, meanings, numbers, words
 from tests.adversaries import cpu_ms
 
@@ -78,3 +79,17 @@ def test_a_list_is_read_as_it_is_written(tmp_path):
 def test_all_lists_are_read_in_milliseconds():
     """The start of a process waits for them once; the bound is five times what it takes."""
     assert cpu_ms(lambda: lists(FOLDER), 10.0) < 10.0
+
+
+def test_no_word_stands_idle():
+    """What the distance to a cue finds needs no row, and what it can't find no exception; folding leaves every word."""
+    spelled = {**meanings("abbreviations"), **meanings("number_spellings")}
+    assert [word for word, meaning in spelled.items() if near(word) == meaning] == []
+    assert [word for word in words("not_typos") if near(word) in {None, word}] == []
+    typed = {"abbreviations", "number_spellings", "learned_numbers"}  # before or without folding
+    assert [
+        (name, word)
+        for name in known().keys() - typed
+        for word in known()[name]
+        if any(canonical(each) not in {None, each} for each in word.split())
+    ] == []
