@@ -10,6 +10,7 @@ from extractor.amounts.role import SEVERAL, Role
 from extractor.amounts.shares import SHARES
 from extractor.amounts.words import SESSION_WORD, UNIT_WORD
 from extractor.text.marks import Kind
+from extractor.words.lists import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,117 +19,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = OUTCOMES + SHARES
 # Words that may follow a price; any other word after a bare number is what is being counted.
-AFTER_PRICE: Final = frozenset(
-    [
-        "de",
-        "da",
-        "do",
-        "das",
-        "dos",
-        "pela",
-        "pelo",
-        "pelas",
-        "pelos",
-        "por",
-        "para",
-        "pra",
-        "pro",
-        "pros",
-        "pras",
-        "referente",
-        "no",
-        "na",
-        "nos",
-        "nas",
-        "em",
-        "com",
-        "e",
-        "mas",
-        "a",
-        "o",
-        "as",
-        "os",
-        "que",
-        "sem",
-        "foi",
-        "eh",
-        "ao",
-        "aos",
-        "liquido",
-        "bruto",
-        "total",
-        "reais",
-        "ok",
-        "mesmo",
-        "redondo",
-        "agora",
-        "hoje",
-        "ontem",
-        "cnpj",
-        "cpf",
-        "valor",
-        "servico",
-        "servicos",
-        "descricao",
-        "email",
-        "cliente",
-        "nome",
-        "competencia",
-        "mensais",
-        "mensal",
-        "fechado",
-        "obrigado",
-        "viu",
-        "ta",
-        "tudo",
-        "cada",
-        "certinho",
-        "exatos",
-        "nao",
-        "sim",
-        "ne",
-        "ein",
-        "hein",
-        "tambem",
-        "ja",
-        "depois",
-        "ref",
-        "sobre",
-        "honorarios",
-        "emite",
-        "emitir",
-        "pode",
-        "please",
-        "for",
-        "to",
-        "of",
-        "vezes",
-        "x",
-        "mil",
-        "documento",
-        "tomador",
-        "blz",
-        "beleza",
-        "valeu",
-        "cravado",
-        "cravados",
-        "certo",
-        "certos",
-        "pix",
-        "dinheiro",
-        "avista",
-        "la",
-        "ai",
-        "aqui",
-        "tem",
-        "tinha",
-        "era",
-        "se",
-        "quando",
-        "pois",
-        "porque",
-    ]
-)
+AFTER_PRICE: Final = words("after_price")
 COUNTABLE_LIMIT: Final = 100  # "3 visitas", "20 cadeiras"; from here on a number before a singular noun is a price
 COUNTED: Final = re.compile(
     rf"(?:{UNIT_WORD}|{SESSION_WORD}|mega|gigas?|graus|panfletos|cartoes|folhetos|convites|"
@@ -140,9 +31,7 @@ COUNTED: Final = re.compile(
 SINGULAR_SESSION: Final = re.compile(r"(?:diaria|visita|aula|sessao|consulta|foto|video|licenca|procedimento)")
 SMALLEST_PRICE: Final = 10
 FOLLOWING: Final = re.compile(r"\s{1,9}+([a-z]+)")
-SINGULAR_IN_S: Final = frozenset(
-    {"servicos", "honorarios", "onibus", "atlas", "lapis", "tres", "dois", "mais", "reais", "campos", "vezes", "gas"}
-)
+SINGULAR_IN_S: Final = words("singular_in_s")
 
 
 def roles_of(skeleton: Skeleton) -> dict[Mark, set[Role]]:

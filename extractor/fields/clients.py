@@ -11,6 +11,7 @@ from rapidfuzz import fuzz, process
 
 from extractor.text.folding import read
 from extractor.text.vocabulary import is_work
+from extractor.words.lists import words
 from state_machine.invoice.known_clients import MOST, Cliente
 from state_machine.values.text.plain import plain
 
@@ -30,30 +31,11 @@ _MISTYPED: Final = 0.9  # of the likeness of two words that are not the same
 _SHORT: Final = 4  # letters; a shorter word has too many neighbours to be mistyped
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_DROPPED: Final = _set(
-    "a o as os e da de do das dos em no na the of "
-    "ltda eireli me mei epp sa ss cia companhia limitada slu sociedade unipessoal "
-    "meu minha nosso nossa ele ela dele dela dona seu sr sra dr dra doutor doutora senhor senhora "
-    "cliente empresa firma nota "
-    "comercio servico industria produto comercial"
-)
+_DROPPED: Final = words("dropped")
 # What a firm deals in, after its name: "Acme" is the whole of ACME COMERCIO DE ALIMENTOS.
-_TRADES: Final = _set(
-    "alimento tecnologia solucao solucoe sistema engenharia consultoria asesoria representacao representacoe "
-    "participacao participacoe empreendimento distribuidora importacao exportacao transporte logistica brasil "
-    "material construcao construcoe bebida roupa calcado informatica telecomunicacoe publicidade marketing"
-)
+_TRADES: Final = words("trades")
 # Of many clients: said alone, such a word names none of them.
-_GENERIC: Final = _set(
-    "padaria clinica loja mercado mercadinho supermercado restaurante escola igreja condominio prefeitura academia "
-    "farmacia construtora salao oficina pousada hotel lanchonete pizaria bar imobiliaria transportadora asociacao "
-    "sindicato camara hospital creche faculdade universidade colegio acougue papelaria grupo instituto auto centro "
-    "casa posto bufe estudio agencia consultoria distribuidora confeitaria cafe sitio fazenda petshop otica"
-)
+_GENERIC: Final = words("kinds")
 _PERSONAL_NAME: Final = re.compile(r"\b\d{11}\b|^\d{2}\.?\d{3}\.?\d{3}\b")  # a MEI's, with its CPF or CNPJ in it
 _SPELLING: Final = (("ph", "f"), ("th", "t"), ("y", "i"), ("w", "v"), ("z", "s"), ("ç", "c"))
 _TWICE: Final = re.compile(r"([a-z])\1")

@@ -8,24 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from extractor.text.cues import Cued
 from extractor.text.marks import Kind, Mark
+from extractor.words.lists import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from extractor.text.marks import Canvas
 
-MONTHS: Final = {
-    name: number
-    for number, names in enumerate(
-        (
-            "janeiro jan", "fevereiro fev", "marco mar", "abril abr", "maio mai", "junho jun", "julho jul",
-            "agosto ago",
-            "setembro set", "outubro out", "novembro nov", "dezembro dez",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
+MONTHS: Final = numbers("months")
 LONG_MONTH: Final = "janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro"
 MONTH_STEMS: Final = "abr ago dez fev jan jul jun mai mar nov out set"
 SHORT_MONTH: Final = "jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez"

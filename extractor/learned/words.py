@@ -9,15 +9,10 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
+from extractor.words.lists import words
+
 TOKEN: Final = re.compile(r"\d+(?:[.,'’]\d+)*|[^\W\d_]+|\n|[^\w\s]|_")
-_NUMBERS: Final = (
-    "um uma dois duas tres quatro cinco seis meia sete oito nove dez onze doze treze catorze quatorze quinze "
-    "dezesseis dezessete dezoito dezenove vinte trinta quarenta cinquenta cincoenta sessenta setenta oitenta "
-    "noventa cem cento duzentos duzentas trezentos trezentas quatrocentos quatrocentas quinhentos quinhentas "
-    "seiscentos seiscentas setecentos setecentas oitocentos oitocentas novecentos novecentas mil milhao "
-    "milhoes metade meio"
-)
-NUMBER_WORDS: Final = frozenset(_NUMBERS.split())
+NUMBER_WORDS: Final = words("learned_numbers")
 DIGIT: Final = re.compile(r"\d")
 CHARACTERS: Final = 4096  # whose plain form is remembered: people write with a few hundred
 LONG_SHAPE: Final = 10  # characters of a number; a longer one is told by its length alone

@@ -13,6 +13,7 @@ from extractor.requests.yes_no import standalone
 from extractor.text.folding import read
 from extractor.text.hostile import ABUSE
 from extractor.text.vocabulary import NOISE, TALK, is_work
+from extractor.words.lists import words
 from state_machine.invoice.fields import Campo, Motivo
 
 if TYPE_CHECKING:
@@ -53,12 +54,7 @@ _WAIT_FILLER: Final = (
 WAITS: Final = re.compile(rf"(?:(?:{_WAIT}|{_WAIT_FILLER})(?: |$))+")
 ONE_WAIT: Final = re.compile(rf"(?:^| )(?:{_WAIT})(?: |$)")
 _WRONG: Final = frozenset({"errado", "errada", "erro", "incorreto", "incorreta"})
-_WRONG_FILLER: Final = frozenset(
-    {
-        *("nao", "ai", "isso", "ih", "xi", "vixe", "eita", "oxe", "opa", "que", "ta", "tah", "esta", "ficou", "tem"),
-        *("veio", "tudo", "algo", "alguma", "um", "uma", "coisa", "bem", "mas", "ue", "uai"),
-    }
-)
+_WRONG_FILLER: Final = words("beside_wrong")
 ASKS: Final = re.compile(
     r"^\W*(?:(?:oi|ola|e|mas|entao|bom dia|boa tarde|boa noite|ei|opa|ah|prosa|me (?:diz|fala|explica)|uma duvida|"
     r"duvida|queria saber|quero saber|gostaria de saber|voce sabe|sabe|sera que|outra coisa)[\s,:;.]+)*"

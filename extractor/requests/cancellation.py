@@ -16,6 +16,7 @@ from extractor.requests.yes_no import is_no, is_yes
 from extractor.text.folding import read
 from extractor.text.marks import Canvas, Skeleton
 from extractor.text.vocabulary import GREETING_LINE
+from extractor.words.lists import meanings, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,21 +59,9 @@ Pedido = PorNumero | PorValor | PorCliente | Ultima | Qual
 
 MAX_WORDS: Final = 16  # a request is short; longer words are a description, or a story
 SIMILAR: Final = 85.0  # of 100: a name as people shorten and mistype it, still not somebody else's
-_ORDERS: Final = (
-    "cancela",
-    "cancelar",
-    "cancele",
-    "cancelem",
-    "cancelamento",
-    "anular",
-    "anula",
-    "estornar",
-    "estorna",
-)
+_ORDERS: Final = tuple(meanings("cancel_orders"))
 # One edit away from an order, and none: what is told about the past, or is not asked for.
-_NOT_ORDERS: Final = frozenset(
-    {"cancelei", "cancelou", "cancelo", "cancelas", "cancelada", "cancelado", "canelar", "canela", "cancelam"}
-)
+_NOT_ORDERS: Final = words("no_cancel_orders")
 _NOTE: Final = r"(?:notas?|ntoa|noat|nta|nfs[ -]?e|nf-?e?|nfs)(?:-e)?"
 _OF_NOTE: Final = re.compile(
     rf"^(?:d?[aeo]s? |d?ess?[ae] |d?est[ae] |d?aquel[ae] |minha |uma |d?as? minhas? )*(?P<ultima>ultimas? )?{_NOTE}\b"

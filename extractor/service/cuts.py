@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from extractor.text.marks import Kind
+from extractor.words.lists import words
 
 HARD: Final = frozenset({Kind.DOCUMENT, Kind.BROKEN, Kind.EMAIL, Kind.PHONE, Kind.HEADER, Kind.FOREIGN, Kind.MONEY})
 # A line of a list may begin with a bullet or its number; a point may only shorten a word ("inst. de ar").
@@ -15,7 +16,7 @@ PAUSE: Final = re.compile(
 LONGEST_SHORT: Final = 6  # letters of an abbreviation
 SHORTENED: Final = re.compile(r"(?:^|[^a-z])(?P<w>[a-z]{1,6})$")
 FULL_WORDS: Final = re.compile(r"luz|gas|sol|mar|som|cor|lar|bar|gel|foz|giz|paz|cal|sal|mel|mes")
-SHORT: Final = frozenset({"av", "r", "dr", "sr", "ref", "res", "cia", "dra", "sra", "qda", "est", "des"})
+SHORT: Final = words("short_forms")
 VOWEL_ENDING: Final = re.compile(r"[aeiou]s?$")
 FIELD: Final = (
     r"(?:valor(?: total)?|preco|cnpj|cpf|documento|doc|email|e-mail|cliente|tomador|contratante|razao social|nome|"

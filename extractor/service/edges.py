@@ -6,40 +6,16 @@ import re
 from typing import Final
 
 from extractor.text.vocabulary import COMMAND, FUNCTION, GREETINGS, NOISE, POLITE, TALK, is_work
+from extractor.words.lists import words
 
 WORD: Final = re.compile(r"[a-z0-9$]+|[A-Z]")
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 # Function words that no service ends in, nor begins with.
-JOINTS: Final = _set("""
-    a o as os e ou de da do das dos na no nas nos em com por pelo pela pelos pelas para pra pro pras pros ao aos num
-    numa um uma uns umas que se sem sobre ate
-""")
-PRICED: Final = _set("""
-    foi foram eh sao era deu deram custou custa ficou fica saiu sai cobrei cobrar cobra cobro cobre combinado fechei
-    fechado totalizando sendo
-""")
-LABELS: Final = _set("valor total preco cnpj cpf documento doc email cliente tomador contratante")
-SAID: Final = _set("""
-    prestamos realizamos executei executamos feitos feitas referente referentes relativo relativa ref descricao
-    discriminacao trata refere escreve texto nf nfse nfs titulo cobrado faturar fature discriminar discrimine
-""")
-MAY_BEGIN: Final = _set("servico servicos outros outra outro sem mais nova novo licenca")
-BEFORE: Final = (JOINTS | PRICED | LABELS | SAID | GREETINGS | POLITE | COMMAND | FUNCTION) - MAY_BEGIN
-AFTER: Final = (
-    JOINTS
-    | PRICED
-    | LABELS
-    | POLITE
-    | _set(
-        "mim vlw flw tmj tks brigado brigada pfv pf pls please thanks gentileza favor ai la ok blz beleza nota notas "
-        "bj bjs bjo bjos"
-    )
-)
+JOINTS: Final = words("joints")
+PRICED: Final = words("priced")
+LABELS: Final = words("labels")
+_OPENING: Final = JOINTS | PRICED | LABELS | words("announcing") | GREETINGS | POLITE | COMMAND | FUNCTION
+BEFORE: Final = _OPENING - words("may_begin")
+AFTER: Final = JOINTS | PRICED | LABELS | POLITE | words("closing")
 # "serviço: …", "o serviço é …": a label, and no word of what was done
 NAMED_SERVICE: Final = re.compile(
     r"servicos?\b\s{0,9}(?:[:=]|[-]\s|prestados?\b\s{0,9}:?|(?:eh|foi|sera|era)\b)\s{0,9}"
@@ -49,7 +25,7 @@ LETTERED: Final = re.compile(
     r"(?:bloco|sala|tipo|turma|classe|lote|quadra|categoria|modulo|serie|torre|ala|plano|grupo|nivel|vitamina|letra|casa|"
     r"perfil|padrao|anexo|faixa) [aeo]$"
 )
-PLACES: Final = _set("rua avenida av travessa praca alameda rodovia estrada bairro")
+PLACES: Final = words("places")
 GLUED: Final = re.compile(r"[A-Z0-9][-/][a-z]$")  # "88127-A"
 OF_WHAT: Final = re.compile(r"\b(?:d[aeo]s?|a|com|para|por|e) brigada$")  # "treinamento de brigada": no thanks
 ABOUT_A_LABEL: Final = re.compile(r"\b(?:aos?|d[aeo]s?|com|por)\s\w+$")  # "atendimento ao cliente"

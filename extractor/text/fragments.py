@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from extractor.text.cues import Cued
 from extractor.text.folding import EMOJI
 from extractor.text.vocabulary import NOISE, NOISE_MARKS, TALK, is_work
+from extractor.words.lists import words
 
 if TYPE_CHECKING:
     from extractor.text.marks import Skeleton
@@ -61,9 +62,7 @@ INTRODUCES: Final = Cued(
 )
 BY: Final = Cued("pel ref", r"\s(?=(?:pel[oa]s?|referente)\s)")
 FOR: Final = re.compile(r"\s{0,9}+(?:pra|pro|para)(?: [ao])?\s")
-PREPOSITIONS: Final = frozenset(
-    {"de", "da", "do", "das", "dos", "e", "em", "no", "na", "para", "pra", "pro", "com", "a", "o"}
-)
+PREPOSITIONS: Final = words("name_joints")
 MAX_NAME_WORDS: Final = 6  # longer names are companies, and those carry capitals or a label
 
 

@@ -11,42 +11,19 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from extractor.words.lists import numbers, words
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-UNITS: Final = {
-    "zero": 0, "um": 1, "uma": 1, "dois": 2, "duas": 2, "tres": 3, "quatro": 4, "cinco": 5, "seis": 6, "sete": 7,
-    "oito": 8, "nove": 9,
-}  # fmt: skip
-TEENS: Final = {
-    "dez": 10, "onze": 11, "doze": 12, "treze": 13, "quatorze": 14, "quinze": 15, "dezesseis": 16, "dezessete": 17,
-    "dezoito": 18, "dezenove": 19,
-}  # fmt: skip
-TENS: Final = {
-    "vinte": 20, "trinta": 30, "quarenta": 40, "cinquenta": 50, "sessenta": 60, "setenta": 70, "oitenta": 80,
-    "noventa": 90,
-}  # fmt: skip
-HUNDREDS: Final = {
-    "cem": 100, "cento": 100, "duzentos": 200, "trezentos": 300, "quatrocentos": 400, "quinhentos": 500,
-    "seiscentos": 600, "setecentos": 700, "oitocentos": 800, "novecentos": 900,
-}  # fmt: skip
-AUGMENTATIVES: Final = {
-    "vintinho": 20, "trintinha": 30, "quarentinha": 40, "cinquentinha": 50, "cenzinho": 100, "cemzinho": 100,
-    "duzentinho": 200, "trezentinho": 300, "quinhentinho": 500, "milzinho": 1000, "milao": 1000,
-    "cinquentao": 50, "cenzao": 100, "cemzao": 100, "duzentao": 200, "trezentao": 300, "quatrocentao": 400,
-    "quinhentao": 500, "seiscentao": 600, "setecentao": 700, "oitocentao": 800, "novecentao": 900,
-}  # fmt: skip
-SCALES: Final = {
-    "mil": 10**3,
-    "k": 10**3,
-    "milhao": 10**6,
-    "milhoes": 10**6,
-    "mi": 10**6,
-    "bilhao": 10**9,
-    "bilhoes": 10**9,
-}
+UNITS: Final = numbers("units")
+TEENS: Final = numbers("teens")
+TENS: Final = numbers("tens")
+HUNDREDS: Final = numbers("hundreds")
+AUGMENTATIVES: Final = numbers("augmentatives")
+SCALES: Final = numbers("scales")
 GLUED: Final = frozenset({"reais", "x", "para", "pra", "pro"})  # a slip of the space bar: "1500para"
-AFTER_MONEY: Final = frozenset({"pras", "pros", "p", "por", "de", "da", "do", "em", "no", "na", "referente", "ref"})
+AFTER_MONEY: Final = words("after_money")
 THOUSAND: Final = 1000
 SMALL: Final = UNITS | TEENS | TENS | HUNDREDS
 BEGINNINGS: Final = frozenset({*SMALL, *AUGMENTATIVES, "mil", "meio"})  # no other word begins a number

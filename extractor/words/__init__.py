@@ -1,0 +1,1 @@
+"""The lists of words that the readers know, as files, and the module that reads them."""
