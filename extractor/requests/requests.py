@@ -129,13 +129,17 @@ _KINDS: Final = tuple(
         ),
         (
             RequestKind.STATUS,
-            "apr aut cad foi ja kd ond sai sit sta",
+            "apr aut cad com foi ja kd ond pe qua sai sit sta",
             (
                 r"\bstatus\b",
                 r"\bsituacao d[ao](?:s)? (?:minha )?nota",
                 r"\bnota\b[^.\n]{0,25}\b(?:saiu|foi emitida|autorizou|(?:foi )?aprovada)\b",
                 r"\bja (?:saiu|emitiu|autorizou|foi emitida)\b",
                 r"\b(?:cade|kd|onde (?:ta|esta)) (?:a )?(?:minha )?nota\b",
+                r"\bem que pe\b",
+                r"\bcomo (?:ta|esta|anda|ficou) (?:a |aquela )?(?:minha )?nota\b",
+                r"\bquando (?:eh que )?(?:a )?(?:minha )?nota (?:sai|chega|vem|fica)\b",
+                r"\bquando (?:eh que )?(?:sai|chega|vem|fica pronta) (?:a )?(?:minha )?nota\b",
             ),
         ),
         (
