@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ALONE: Final = 0.8  # how sure the second reader is of a name that nothing announces, in a message without a document
 SURE_ACT: Final = 0.6
+MOST: Final = 24  # stretches of a message that are looked at, the nearest to the document first
 NAMING: Final = frozenset({Ato.DADOS, Ato.CORRIGE})
 SAID: Final = re.compile(r"[:=][ \"*]*$")  # a label stands before it
 _TITLE: Final = r"(?:dona|seu|sra?|senhora?|doutora?|d)(?:\. ?| )"
@@ -87,9 +88,11 @@ def name_of_both(rules: RulesReading, learned: LearnedReading, contexto: Context
     sure = [(*span, m.certeza) for m in learned.of(Rotulo.NOME) if (span := places.line_span(m.start, m.end))]
     if read is not None and (span := places.of(read.trecho)) is not None:
         sure.append((*span, 1.0 if certain else ANNOUNCED))
+    at_hand = message.document or 0
+    near = sorted({*sure, *message.seen()}, key=lambda each: (abs(each[0] - at_hand), each))[:MOST]
     found = [
         (*message.stands(span, certeza), span)
-        for *at, certeza in [*sure, *message.seen()]
+        for *at, certeza in near
         if (span := message.whole(*at)) and message.may_be(span, certeza)
     ]
     found = [each for each in found if each[0] > 0]
