@@ -122,7 +122,8 @@ def _is_priced(rules: RulesReading, found: Evidence) -> bool:
 
 def _is_apart(rules: RulesReading, found: Evidence) -> bool:
     """Say whether the first digits of an amount may be of the service: "RDC 216 770 reais", "Acácias, 145 950,00"."""
-    if APART.search(rules.skeleton.text.original, found.start, found.end) is None:
+    texto = rules.skeleton.text.original
+    if APART.search(texto, found.start, found.end) is None or not texto[found.start].isdigit():  # "R$ 1 140,00"
         return False
     played = roles_of(rules.skeleton).get(_mark(rules, found), set())
     return not played & {Role.LABELLED, Role.TOTAL, Role.NEW}

@@ -223,11 +223,21 @@ def test_withheld_taxes_are_not_the_amount():
 
 @pytest.mark.parametrize(
     "order",
-    ["{doc} boas práticas de manipulação RDC 216 770 reais", "emitir pra {doc} capina na rua das Acácias, 145 950,00"],
+    [
+        "{doc} boas práticas de manipulação RDC 216 770 reais",
+        "emitir pra {doc} capina na rua das Acácias, 145 950,00",
+        "{doc} container 20 780 reais",
+        "pra {doc} curso lei 14 133 900 reais",
+    ],
 )
 def test_digits_that_may_be_of_the_service_make_no_certain_amount(order):
     """Two numbers beside each other are read as one only with a question."""
     assert amount(read_by_both(order.format(doc=DOCUMENT), FRESH).extraction) in {"?", "770.00", "950.00"}
+
+
+def test_digits_behind_a_currency_are_one_amount():
+    """Its sign says where the price begins."""
+    assert amount(read_by_both(f"{DOCUMENT} R$ 1 140,00 limpeza de cisterna", FRESH).extraction) == "1140.00"
 
 
 @pytest.mark.parametrize("alone", ["sala 302", "85 m²", "bom dia!", "Edifício Solar do Parque", "rua das flores, 120"])

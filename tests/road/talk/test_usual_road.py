@@ -57,6 +57,18 @@ async def test_a_button_of_another_revision_fills_nothing(road: Road) -> None:
     assert (stored["cnpj"], stored["descricao"]) == ("99000002000148", None)
 
 
+async def test_an_offer_that_was_passed_over_fills_nothing(road: Road) -> None:
+    """The client is the same, but something else was said since."""
+    [ana] = await of_new_company(road)
+    for valor in (510, 511):
+        await ana.issue(f"nota de {valor} pra {ZE}, {SERVICE}")
+    offer = await ana.say(f"nota de 512 pra {ZE}")
+    await ana.say("o valor é 513")
+    await ana.press("Usar", offer)
+    stored = await road.session(ana)
+    assert (str(stored["valor"]), stored["descricao"]) == ("513.00", None)
+
+
 async def test_a_habit_that_changed_since_it_was_offered_fills_nothing(road: Road) -> None:
     """A partner's notes made another one: the button takes only what its message named."""
     ana, bia = await of_new_company(road, 2)
