@@ -62,6 +62,11 @@ PAYS: Final = re.compile(
     r" (?:vai |me |ja |ainda me |so )?(?:pagou|paga|pagar|quer|mandou|fechou|deve|pediu|precisa|fez|passou|contratou)\b"
 )
 OF_ANOTHER: Final = re.compile(r"\b(?:pai|mae|filh[ao]|irmao?|esposa|marido|noiv[ao]|avo?|vo|net[ao]) (?:d[ao]s? )?$")
+# Who speaks or acts for somebody: "minha sócia Paula pediu".
+FOR_ANOTHER: Final = re.compile(
+    r"\b(?:soci[ao]|contador\w*|gerente|secretari[ao]|advogad[ao]|vendedor\w*|representante|"
+    r"procurador\w*|funcionari[ao]) $"
+)
 OURS: Final = re.compile(
     r"\b(?:aqui (?:eh|e|quem fala)|meu nome eh|me chamo|quem fala eh|sou) (?:o |a |d[ao] )?$|"
     r"\b(?:fornecedor|prestador|emitente)\W{1,3}$"
@@ -199,7 +204,8 @@ class _Message:
         acronym = acronym and INTRODUCED.search(line, max(0, start - BEFORE), start) is None
         if acronym or all(len(w) < FEWEST or w in NOBODY for w in own) or words[0] in NOBODY:
             return False
-        if OURS.search(line[max(0, start - BEFORE) : start]) or is_of_place(line, start) or STREET.match(line, start):
+        before = line[max(0, start - BEFORE) : start]
+        if OURS.search(before) or FOR_ANOTHER.search(before) or is_of_place(line, start) or STREET.match(line, start):
             return False
         if house or SUFFIX.search(line, start, end) or all(w in NOISE for w in words):
             return not all(w in NOISE for w in words)

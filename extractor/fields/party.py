@@ -27,7 +27,8 @@ CUSTOMER_WORDS: Final = (
 )
 CUES: Final = re.compile(
     # whom the bot is called: "minha filha, tira uma nota …"
-    r"\b(?:(?P<nobody>(?:meu|minha) (?:filh[oa]|amig[oa]|querid[oa]|bem|anjo|amor|rei|nobre|jovem|irmao?|patrao)"
+    r"\b(?:(?P<nobody>(?:^|(?<=[,.!] )|(?<=dia )|(?<=tarde )|(?<=noite )|(?<=oi )|(?<=ola )|(?<=opa ))"
+    r"(?:meu|minha) (?:filh[oa]|amig[oa]|querid[oa]|bem|anjo|amor|rei|nobre|jovem|irmao?|patrao)"
     r"(?=[,!]| (?:tir|faz|faca|emit|ger[ae]|mand|solt|lanc|quero|preciso|anot|me )))|"
     rf"(?P<customer>(?:(?:meu|minha|nosso|nossa|my|our) )?(?:{CUSTOMER_WORDS}))"
     r"|(?P<own>me[ui]s?|minhas?|noss[oa]s?|my|our|emitente|prestador\w*|emissor\w*|sou|somos|remetente|"
@@ -53,6 +54,7 @@ NEGATED_LEFT: Final = re.compile(
     r"(?: (?:eh|e|era|mais|o|a|do|da|pra|pro|para|esse|cnpj|cpf|documento|is))*[\s:]*$"
 )
 WRONG: Final = "errad"
+ISSUED: Final = re.compile(r"\b(?:saiu|sairam|veio|foi|emiti\w*|fez|fizeram)\b")  # of an invoice that exists
 NEGATED_RIGHT: Final = re.compile(
     r",? nao(?= *(?:[,.;!\n]|$|eh\b|e\b|mas\b))|,? (?:eh o |era o |ta |esta |eh )?(?:errad|antig)[oa]"
 )
@@ -75,7 +77,7 @@ def read_document(skeleton: Skeleton, contexto: Context, hostile_from: int) -> R
         return Reading()
     safe = [m for m in marks if m.start < hostile_from]
     used = frozenset(marks)
-    roles = {m: _role(skeleton, m, contexto) for m in safe}
+    roles = {m: _role(skeleton, m, contexto, alone=len(marks) == 1) for m in safe}
     mine = [m for m in safe if roles[m] is OWN]
     denied = [m for m in safe if roles[m] is NEGATED]
     theirs = [m for m in safe if roles[m] is CUSTOMER]
@@ -122,15 +124,15 @@ def _is_retry(skeleton: Skeleton, broken: Mark, mark: Mark) -> bool:
     return DamerauLevenshtein.distance(typed, mark.value, score_cutoff=NEAR) <= NEAR
 
 
-def _role(skeleton: Skeleton, mark: Mark, contexto: Context) -> str:
+def _role(skeleton: Skeleton, mark: Mark, contexto: Context, *, alone: bool) -> str:
     line, pos = skeleton.line, skeleton.position(mark)
     if mark.value in contexto.proprios:
         return OWN
     left = _clause(line[:pos])
     right = line[pos + 1 :]
     denied = NEGATED_LEFT.search(left)
-    if denied and WRONG in denied[0] and mark.value != contexto.conhecidos.get(Campo.DOCUMENTO):
-        return CUSTOMER  # "cnpj errado 59.201…": wrong is the one that stands, and this one is right
+    if denied and alone and WRONG in denied[0] and _is_in_place(mark, left, contexto):
+        return CUSTOMER
     if denied or NEGATED_RIGHT.match(right):
         return NEGATED
     if REPLACED_LEFT.search(left) and REPLACED_RIGHT.match(right):
@@ -153,6 +155,13 @@ def _role(skeleton: Skeleton, mark: Mark, contexto: Context) -> str:
         # "a chave pix é pra …" still speaks of the key; "pix …, a nota é pro …" does not
         return CUSTOMER if "nota" in left[cues[-2].end() :] else OTHER
     return {"customer": CUSTOMER, "own": OWN, "other": OTHER}[last]
+
+
+def _is_in_place(mark: Mark, left: str, contexto: Context) -> bool:
+    """Say whether "cnpj errado 59.201…" gives a draft the right one: wrong is what stands, or was asked about."""
+    open_draft = contexto.conhecidos or contexto.pendente is Campo.DOCUMENTO
+    other = mark.value != contexto.conhecidos.get(Campo.DOCUMENTO)
+    return bool(open_draft) and other and ISSUED.search(left) is None
 
 
 def _clause(before: str) -> str:

@@ -54,7 +54,8 @@ REMOVED_AFTER: Final = Cued(
 # Where the words of a correction end: another field is named, or the person thanks.
 ENDS: Final = re.compile(
     r"[,.;\n]?\s{1,9}(?:e |mas )?(?:o |a )?(?:valor|cnpj|cpf|preco|email|e-mail)\b\s{0,9}"
-    r"(?:[:=]|eh?\b|de\b|para\b|pra\b|certo|(?:r\$ ?)?\d).*"
+    r"(?:[:=]|eh?\b|de\b|para\b|pra\b|certo).*"
+    r"|[,;\n]\s{0,9}(?:e )?(?:o )?(?:valor|cnpj|cpf|preco)\s{1,9}(?:r\$ ?)?\d.*"
     r"|[,.;!\n]?\s{0,9}\b(?:por favor|por gentileza|obrigad[oa]|valeu|fazendo favor|pf|pfv)\b.*|[\s\"'!.,;]{1,9}$",
     re.DOTALL,
 )

@@ -77,6 +77,8 @@ def test_a_name_beside_its_document_is_read_whole(order: str, name: str, service
         f"show em Juiz de Fora, 1500, {CNPJ}",
         f"Juiz de Fora, 3 de março. Nota de 300, cpf {CPF}, aula",
         f"aqui é o Anselmo, nota de 300 cpf {CPF} afinação",
+        f"minha sócia Paula Souza pediu nota de 900 pra {CNPJ}, arte",
+        f"contador Marcos Alves pediu, {CNPJ}, 300, laudo",
         f"meu nome é Carlos Prado, nota de 300 cpf {CPF} afinação",
         f"fornecedor: Gilberto Pragas, nota pra {CNPJ} de 900, dedetização",
         f"nota de 300 cpf {CPF} aula, email maria.souza@exemplo.com.br",

@@ -36,13 +36,27 @@ def test_wrong_is_the_document_that_stands(fresh: Context, words: str) -> None:
     """Another one, said with these words, is the right one; the same one is taken back."""
     known = replace(fresh, conhecidos={Campo.DOCUMENTO: "05804473000165"})
     assert values(extract(words.format(CNPJ), known)) == {Campo.DOCUMENTO: CNPJ}
+    assert values(extract(words.format(CNPJ), replace(fresh, pendente=Campo.DOCUMENTO))) == {Campo.DOCUMENTO: CNPJ}
+    assert values(extract(words.format(CNPJ), fresh)) == {}
+    assert values(extract(f"a nota saiu com o {words}".format(CNPJ), known)) == {}
     again = extract(words.format("05804473000165"), known)
     assert (values(again), again.clear) == ({}, frozenset({Campo.DOCUMENTO}))
 
 
 @pytest.mark.parametrize(
+    "words",
+    ["o cnpj certo é {}, o errado {}", "nota pra {}, não o errado {}", "corrige pra {}: tava o cnpj errado {}"],
+)
+def test_of_two_documents_the_one_called_wrong_is_none(fresh: Context, words: str) -> None:
+    """Whichever stands, or none: beside another one, wrong is what is called so."""
+    assert values(extract(words.format(CNPJ, "05804473000165"), fresh))[Campo.DOCUMENTO] == CNPJ
+
+
+@pytest.mark.parametrize(
     ("words", "taken"),
     [
+        ("boa tarde minha filha tire uma nota da Maré Nova CNPJ {}", True),
+        ("o cnpj é da minha filha, {}", False),
         ("minha filha tire uma nota da Maré Nova CNPJ {}", True),
         ("meu amigo, solta a nota, cnpj {}", True),
         ("o cnpj da minha filha é {}", False),

@@ -150,6 +150,7 @@ def test_a_number_of_the_service_is_no_rival_amount(number, order):
         ("coloca na descrição: troca de 3 lâmpadas", "troca de 3 lâmpadas"),
         ("a descrição é: aula de inglês; nível 2; turma B", "aula de inglês; nível 2; turma B"),
         ("serviço põe remoção de 3 veículos", "remoção de 3 veículos"),
+        ("muda a descrição para: avaliação de valor 1200 m2", "avaliação de valor 1200 m2"),
         ("tira o desenho do logotipo da descrição", "criação de site"),
         ("remove da descrição: criação de site", "desenho do logotipo"),
     ],
