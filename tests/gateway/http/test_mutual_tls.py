@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Thread, current_thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from gateway.http.client import Destination
-from gateway.http.mutual_tls import client_context
+from gateway.http.mutual_tls import client_context, client_context_apart
 from gateway.http.wire import REFUSED_BY_TLS, MaybeSentError, NoAnswerError, NotSentError
 from tests.patience import PATIENCE
 
@@ -179,3 +180,21 @@ def test_another_companys_key_is_refused(authority: Authority) -> None:
     _, certificate = authority.issue("OUTRA:45723174000110")
     with pytest.raises(ssl.SSLError):
         client_context(key, certificate)
+
+
+async def test_contexts_are_made_in_one_thread_that_is_not_the_loops(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several at once would take the event loop's processor from it."""
+    makers: list[Thread] = []
+    load = ssl.SSLContext.load_cert_chain
+
+    def spying(context: ssl.SSLContext, *args: Any, **options: Any) -> None:
+        makers.append(current_thread())
+        load(context, *args, **options)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", spying)
+    made = authority.issue("PADARIA DO ZE:11222333000181")
+    await asyncio.gather(*(client_context_apart(*made) for _ in range(3)))
+    assert len(makers) == 3
+    assert len(set(makers) | {current_thread()}) == 2
