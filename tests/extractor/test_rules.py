@@ -49,7 +49,8 @@ def test_wrong_is_the_document_that_stands(fresh: Context, words: str) -> None:
 )
 def test_of_two_documents_the_one_called_wrong_is_none(fresh: Context, words: str) -> None:
     """Whichever stands, or none: beside another one, wrong is what is called so."""
-    assert values(extract(words.format(CNPJ, "05804473000165"), fresh))[Campo.DOCUMENTO] == CNPJ
+    for contexto in (fresh, replace(fresh, pendente=Campo.DOCUMENTO)):
+        assert values(extract(words.format(CNPJ, "05804473000165"), contexto))[Campo.DOCUMENTO] == CNPJ
 
 
 @pytest.mark.parametrize(
