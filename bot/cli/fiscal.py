@@ -190,6 +190,9 @@ def restaurado(
     sem_perguntar: Annotated[
         bool, typer.Option("--sem-perguntar", help="Não pergunta à SEFIN: vale o que --rps diz, por sua conta.")
     ] = False,
+    tudo: Annotated[
+        bool, typer.Option("--tudo", help="Pergunta de todas as empresas, também se a última vez só deixou algumas.")
+    ] = False,
 ) -> None:
     """Depois de restaurar ou trocar o banco: acha na SEFIN as notas que ele esqueceu, e deixa os envios seguirem."""
     from operations.restored import restore
@@ -200,9 +203,9 @@ def restaurado(
         from bot.operator.restoring import channels_of
 
         if sem_perguntar:
-            return await restore(database, rps or ())
+            return await restore(database, rps or (), tudo=tudo)
         async with channels_of(chosen, database) as channels:
-            return await restore(database, rps or (), channels, ausencias, _settling)
+            return await restore(database, rps or (), channels, ausencias, _settling, tudo=tudo)
 
     on_database(work, chosen)
 

@@ -18,6 +18,8 @@ _REPLICAS: Final = """
 SELECT (SELECT count(*) FROM pg_stat_replication) AS replicas, current_setting('synchronous_standby_names') AS named
 """
 _DOUBT: Final = "SELECT suspeita FROM historia WHERE suspeita IS NOT NULL"
+_MOST: Final = 5  # companies that are named
+_HELD: Final = "SELECT razao_social FROM empresa WHERE restauro_desde IS NOT NULL ORDER BY id"
 _COST: Final = (
     "Se ela assumir, as últimas confirmações podem se perder: onde a Prosa numera, os envios param até prosa "
     "restaurado. Defina synchronous_standby_names no servidor"
@@ -48,7 +50,8 @@ async def lines_of(connection: Any) -> list[Achado]:
     """Say it of an open connection."""
     row = await connection.fetchrow(_REPLICAS)
     doubt = await connection.fetchval(_DOUBT)
-    return [about_replicas(row["replicas"], row["named"]), _about_doubt(doubt)]
+    held = [each["razao_social"] for each in await connection.fetch(_HELD)]
+    return [about_replicas(row["replicas"], row["named"]), _about_doubt(doubt, held)]
 
 
 def about_replicas(replicas: int, named: str) -> Achado:
@@ -60,7 +63,11 @@ def about_replicas(replicas: int, named: str) -> Achado:
     return ok("banco: réplicas", f"{replicas}; confirmações esperam por {named}")
 
 
-def _about_doubt(doubt: str | None) -> Achado:
+def _about_doubt(doubt: str | None, held: list[str]) -> Achado:
+    if doubt is None and held:
+        names = f"{', '.join(held[:_MOST])}{' …' * (len(held) > _MOST)}"
+        said = f"o que já saiu de {len(held)} empresas não foi perguntado; nada delas sai. Rode: prosa restaurado"
+        return falha("banco: história", f"{said} ({names})")
     if doubt is None:
         return ok("banco: história", "é a que a Prosa deixou")
     said = f"o banco pode ter esquecido notas enviadas ({doubt}); onde a Prosa numera nada sai. Rode: prosa restaurado"

@@ -80,7 +80,7 @@ class Door:
         numbers = Numbers(await self._gateway_of(connection, empresa))
         if await numbers.blocked(connection, empresa):
             return False
-        return not numbers.given(empresa) or (await self._witness.look(connection)).doubt is None
+        return not numbers.given(empresa) or (await self._witness.look_for(connection, empresa.id)).doubt is None
 
     async def restored_at(self, connection: Connection, empresa: Empresa) -> datetime | None:
         """Return since when the database may lack notes under numbers of ours, ``None`` where it lacks none."""

@@ -122,8 +122,9 @@ class Emissions:
         if isinstance(answer, Finding):
             atual = _interrupted(tarefa).andamento
             passo = after_query(atual, answer, agora, politica)
-            if passo.aviso == "renumera" and (await self._parts.witness.look(connection)).doubt:
-                passo = after_query(atual, _FORGOTTEN, agora, politica)
+            if passo.aviso == "renumera":
+                history = await self._parts.witness.look_for(connection, tarefa.prestador_id)
+                passo = after_query(atual, _FORGOTTEN, agora, politica) if history.doubt else passo
         else:
             passo = after_send(tarefa.andamento, answer, agora, politica)
         if passo.nota and await notes.belongs_to_another(connection, tarefa.id, passo.nota.id_externo):

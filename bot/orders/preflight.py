@@ -88,7 +88,7 @@ class Clearance:
         if not tarefa.numerada:
             return None
         async with self._database.transaction() as connection:
-            standing = await self._witness.look(connection)
+            standing = await self._witness.look_for(connection, tarefa.prestador_id)
         return await self._wait(tarefa, FORGOTTEN_WAIT, "historia") if standing.doubt else None
 
     async def _other_notes(self, tarefa: Tarefa) -> Passo | None:

@@ -37,6 +37,15 @@ def errors_of(body: bytes) -> tuple[ErroSefin, ...]:
     return tuple(error for error in found if error is not None)
 
 
+def says_only(body: bytes, codigo: str) -> bool:
+    """Tell whether an answer complains, and of nothing but this; a complaint that cannot be read is another."""
+    try:
+        listed = _listed(parse_json(body))
+    except ValueError:
+        return False
+    return bool(listed) and all(error is not None and error.codigo == codigo for error in map(_error, listed))
+
+
 def explain(recusa: Rejected) -> Explicacao:
     """Say in plain pt-BR why a note was refused, and which field repairs it."""
     return national_codes.first((), recusa.codigos, recusa.mensagem)

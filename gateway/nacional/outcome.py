@@ -14,7 +14,7 @@ from gateway.http.masking import scrub
 from gateway.http.retry_after import retry_after
 from gateway.http.wire import REFUSED_BY_TLS, Answer, NoAnswerError, NotSentError
 from gateway.nacional import note
-from gateway.nacional.errors import errors_of
+from gateway.nacional.errors import errors_of, says_only
 from gateway.nacional.layouts import MAX_BYTES
 from gateway.nacional.signature import unpack
 from state_machine.protocol.emission import (
@@ -46,6 +46,7 @@ _XML: Final = "application/xml"
 _ENVELOPE: Final = frozenset({"tipoAmbiente", "versaoAplicativo", "dataHoraProcessamento"})  # of every answer of SEFIN
 
 DUPLICATE: Final = "E0014"
+NO_NOTE: Final = "E2404"  # of ``GET /dps/{id}`` alone: no note was made of that DPS
 LATER: Final = frozenset({"E1206", "E1217", "E0001"})  # revoked certificates, service, our layout: not now
 CERTIFICATE: Final = frozenset(
     {
@@ -155,8 +156,8 @@ def finding(
     """Classify ``HEAD /dps/{id}`` and the ``GET`` that follows it; a text is the key of the note to fetch.
 
     A ``HEAD`` has no body, so a proxy's 404 looks like the authority's: absence is believed only where the ``GET`` is
-    answered with 404 too, by the authority of our environment (``tp_amb``), without a code, and about no other DPS.
-    ``told`` is ``None`` before it was asked.
+    answered with 404 too, in the authority's own words, and about no other DPS. ``told`` is ``None`` before it was
+    asked.
     """
     if not isinstance(exists, Answer) or exists.status not in {OK, NOT_FOUND}:
         return cannot_tell(exists)
@@ -165,7 +166,7 @@ def finding(
     if not isinstance(told, Answer):
         return cannot_tell(told)
     if told.status == NOT_FOUND:
-        if exists.status == NOT_FOUND and says_absent(told.body, tp_amb) and _is_about(told, id_dps):
+        if exists.status == NOT_FOUND and _says_no_note(told.body, tp_amb) and _is_about(told, id_dps):
             return Absent()
         return CannotTell(f"{says(told)} that is not the authority's word")
     body = json_object(told.body)
@@ -207,6 +208,16 @@ def says_absent(body: bytes, tp_amb: str) -> bool:
     """Tell the authority's own "there is none", of our environment, from a complaint and from anybody else's words."""
     told = json_object(body)
     return not errors_of(body) and told.keys() >= _ENVELOPE and str(told["tipoAmbiente"]) == tp_amb
+
+
+def _says_no_note(body: bytes, tp_amb: str) -> bool:
+    """Tell the authority's word on a DPS of which no note was made: ``NO_NOTE`` alone, or an envelope without a code.
+
+    The envelope of the code often lacks the version, and may name no environment (0); never the other one.
+    """
+    told = json_object(body)
+    here = "dataHoraProcessamento" in told and str(told.get("tipoAmbiente", 0)) in {"0", tp_amb}
+    return (here and says_only(body, NO_NOTE)) or says_absent(body, tp_amb)
 
 
 def _is_about(answer: Answer, id_dps: str) -> bool:

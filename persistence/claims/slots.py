@@ -132,6 +132,7 @@ WITH RECURSIVE janela AS MATERIALIZED (
             AND NOT e.a_preparar
             AND NOT EXISTS (SELECT FROM historia h WHERE h.suspeita IS NOT NULL AND e.numero_rps IS NOT NULL
                 OR {restored_before("e")})
+            AND (p.restauro_desde IS NULL OR e.numero_rps IS NULL)
             AND coalesce(e.desejado_em, e.criado_em) > now() - make_interval(secs => :recente) AS pronta
     FROM due JOIN nfse_emissao e ON e.id = due.id
     LEFT JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id

@@ -31,6 +31,7 @@ _POSITION = sa.text(f"""
 SELECT nsu FROM distribuicao WHERE canal = :canal AND ambiente = :ambiente AND cnpj = :cnpj AND NOT {_QUIET}
 """)  # noqa: S608 - our own constants
 _THIS = "WHERE canal = :canal AND ambiente = :ambiente AND cnpj = :cnpj"
+_BEFORE = sa.text(f"SELECT reler_de FROM distribuicao {_THIS}")  # noqa: S608 - our own constants
 # Whoever else read on from there meanwhile has moved it.
 _MOVE = sa.text(f"UPDATE distribuicao SET nsu = :ate {_THIS} AND nsu = :nsu")  # noqa: S608 - our own constants
 # A document may get its place before one of an earlier place is shown: what a day brought is read once more.
@@ -62,6 +63,12 @@ async def position(connection: Connection, canal: Canal, cnpj: str) -> int | Non
     await connection.execute(_BEGIN, _here(canal, cnpj))
     found: int | None = (await connection.execute(_POSITION, _here(canal, cnpj))).scalar_one_or_none()
     return found
+
+
+async def before(connection: Connection, canal: Canal, cnpj: str) -> int:
+    """Return the document up to which a company's list was read for sure, 0 where it never was."""
+    found: int | None = (await connection.execute(_BEFORE, _here(canal, cnpj))).scalar_one_or_none()
+    return found or 0
 
 
 async def move(connection: Connection, canal: Canal, cnpj: str, nsu: int, ate: int) -> bool:

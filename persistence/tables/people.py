@@ -36,6 +36,7 @@ empresa = sa.Table(
     sa.Column("informa_im", sa.Boolean, nullable=False, server_default="false"),  # the city has it in the register
     sa.CheckConstraint("primeiro_rps > 0", name="primeiro_rps"),
     sa.Column("suspenso_canal", sa.Text),  # "name/environment" that is stopped; null: all of them
+    sa.Column("restauro_desde", MOMENT),  # a restored copy may lack numbers of it, and nobody could be asked since
 )
 
 empresa_canal = sa.Table(

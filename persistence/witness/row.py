@@ -46,6 +46,9 @@ UPDATE historia SET suspeita = :suspeita, suspeita_em = now()
 WHERE suspeita IS NULL AND restaurado_em IS NOT DISTINCT FROM :restaurado_em
 """)
 _DOUBTED = sa.text("SELECT clock_timestamp() - suspeita_em FROM historia WHERE suspeita IS NOT NULL")
+_OPERATOR: Final = "restored"
+_SAID = sa.text("UPDATE historia SET suspeita = :suspeita, suspeita_em = now() WHERE suspeita IS NULL")
+_HELD = sa.text("SELECT restauro_desde IS NOT NULL FROM empresa WHERE id = :empresa")
 _BEAT = sa.text("""
 UPDATE historia SET batida = batida + 1,
     maior_emissao = greatest(maior_emissao, (SELECT coalesce(max(id), 0) FROM nfse_emissao))
@@ -97,6 +100,12 @@ class Witness:
         """Learn what was kept elsewhere."""
         self._seen = self._seen.joined(word)
 
+    async def look_for(self, connection: Connection, empresa_id: int) -> Standing:
+        """Compare likewise; a company that nobody could be asked about since a restore is in doubt by itself."""
+        standing = await self.look(connection)
+        held = standing.doubt is None and (await connection.execute(_HELD, {"empresa": empresa_id})).scalar_one()
+        return replace(standing, doubt=_OPERATOR) if held else standing
+
     async def look(self, connection: Connection) -> Standing:
         """Compare in the caller's transaction, so on the server that it writes to; what is wrong is stored there.
 
@@ -131,6 +140,12 @@ class Witness:
 async def in_doubt_for(connection: Connection) -> timedelta:
     """Return for how long the history has been in doubt; zero where nobody has noticed."""
     return (await connection.execute(_DOUBTED)).scalar_one_or_none() or timedelta(0)
+
+
+async def suspect(connection: Connection) -> None:
+    """Doubt the history from now on, until ``accept``: a copy was put back, whoever noticed."""
+    await Witness().look(connection)
+    await connection.execute(_SAID, {"suspeita": _OPERATOR})
 
 
 async def accept(connection: Connection) -> None:

@@ -9,6 +9,9 @@ import sqlalchemy as sa
 from state_machine.protocol.emission import EM_CURSO, StatusEmissao
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import timedelta
+
     from persistence.db.connection import Connection
 
 MOTIVO = "usado depois da cópia que foi restaurada"
@@ -19,9 +22,21 @@ OUTRO = "a nota saiu sob o número de antes da cópia"
 _ASK = sa.text("""
 UPDATE nfse_emissao SET status = :desconhecido, em_duvida = true, ausente_desde = NULL, consultas = 0, retida = NULL,
     lease_until = NULL, epoch = epoch + 1, versao = versao + 1, proxima_acao_em = now()
-WHERE status = ANY(:abertas) RETURNING id_integracao
-""").bindparams(sa.bindparam("abertas", type_=sa.ARRAY(sa.Text)))
+WHERE status = ANY(:abertas) AND (CAST(:empresas AS bigint[]) IS NULL OR prestador_id = ANY(:empresas))
+RETURNING id_integracao
+""").bindparams(
+    sa.bindparam("abertas", type_=sa.ARRAY(sa.Text)), sa.bindparam("empresas", type_=sa.ARRAY(sa.BigInteger))
+)
 _LOOK_AGAIN = sa.text("UPDATE nfse_emissao SET proxima_acao_em = now() WHERE status = :erro")
+# What a run left is told from what a copy of before it says by how long ago that run was.
+_LEFT = sa.text("""
+SELECT e.id, now() - e.restauro_desde AS ha FROM empresa e, historia h
+WHERE e.restauro_desde IS NOT NULL AND h.suspeita IS NULL AND h.restaurado_em > now() - interval '1 day'
+""")
+_HOLD = sa.text("""
+UPDATE empresa SET restauro_desde = CASE WHEN id = ANY(:paradas) THEN coalesce(restauro_desde, now()) END
+WHERE id = ANY(:paradas) OR restauro_desde IS NOT NULL
+""").bindparams(sa.bindparam("paradas", type_=sa.ARRAY(sa.BigInteger)))
 _MOVE = sa.text("""
 WITH antes AS (
     SELECT id, ultimo FROM numeracao WHERE id = :id AND ultimo < :ultimo FOR UPDATE
@@ -43,9 +58,23 @@ WHERE emissao_id = :emissao_id AND CASE WHEN CAST(:rps AS bigint) IS NOT NULL TH
 """)
 
 
-async def ask_for_open(connection: Connection) -> list[str]:
-    """Have every open emission asked for before anything of it is sent; returns their references."""
-    values = {"desconhecido": StatusEmissao.DESCONHECIDO, "abertas": list(EM_CURSO)}
+async def left(connection: Connection) -> dict[int, timedelta]:
+    """Return the companies that the last run of a day at most left held, and for how long each has been."""
+    return {row.id: row.ha for row in await connection.execute(_LEFT)}
+
+
+async def hold(connection: Connection, paradas: Collection[int]) -> None:
+    """Have nothing of these companies confirmed or sent under a number of ours; let all others go on."""
+    await connection.execute(_HOLD, {"paradas": list(paradas)})
+
+
+async def ask_for_open(connection: Connection, empresas: Collection[int] | None = None) -> list[str]:
+    """Have open emissions, of ``empresas`` or of all, asked for before anything of them is sent; returns references."""
+    values = {
+        "desconhecido": StatusEmissao.DESCONHECIDO,
+        "abertas": list(EM_CURSO),
+        "empresas": None if empresas is None else list(empresas),
+    }
     rows = await connection.execute(_ASK, values)
     await connection.execute(_LOOK_AGAIN, {"erro": StatusEmissao.ERRO})
     return list(rows.scalars())

@@ -1,7 +1,8 @@
 """What SEFIN refuses with: its codes and texts, and the four shapes in which its errors have been seen.
 
 Codes and texts: Anexo I (rules of the DPS and of its reception) and Anexo II (events) of the national NFS-e manual,
-version 1.01 of 2026. E1217 is in neither; its text is ours, as is that of E0061.
+version 1.01 of 2026. E1217, E2401 and E2404 are in neither; their texts are ours, as is that of E0061. How an absence
+looks: captures that clients of the real one keep among their tests, of 2026-08-07, 2026-08-29 and 2026-09-30.
 """
 
 from __future__ import annotations
@@ -92,6 +93,8 @@ _TEXTS: Final = {
     "E1845": "Ambiente informado diverge do ambiente de recebimento para o qual o emitente está enviando o evento.",
     "E1980": "Arquivo enviado com erro na assinatura.",
     "E1989": "A assinatura é obrigatória quando for enviado para o Web Service.",
+    "E2401": "NFS-e não encontrada para a chave informada.",
+    "E2404": "Nenhuma NFS-e foi gerada a partir da DPS informada.",
 }
 
 
@@ -102,6 +105,14 @@ class Shape(StrEnum):
     ERRO = "erro"  # {"erro": {"codigo", "descricao"}}, a list where there are several
     LISTA = "lista"  # the list alone
     ANTIGA = "antiga"  # {"codigo", "mensagem"}: the first error and nothing of the others
+
+
+class Absence(StrEnum):
+    """How ``GET /dps/{id}`` says that there is no note; the last one, without a code, in no capture."""
+
+    NOWHERE = "sem ambiente"  # E2404 with ``tipoAmbiente`` 0
+    CODE = "codigo"  # E2404 with the environment's number
+    ENVELOPE = "envelope"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from gateway.nacional.layouts import layout_for
 from gateway.nacional.signature import pack
 from proofs.sandbox.faults import Fault, Faults
 from proofs.sandbox.nacional import documents, sefin_http
-from proofs.sandbox.nacional.errors import Erro, RefusedError, Shape, body, forced
+from proofs.sandbox.nacional.errors import Absence, Erro, RefusedError, Shape, body, forced
 from proofs.sandbox.nacional.model import CANCELAMENTO, NORMAL, SUBSTITUICAO, Dps, Event, Note, path
 from proofs.sandbox.nacional.mutual import MutualTls
 from proofs.sandbox.nacional.rules import Checks, City, Place, accepted, broken, broken_request, received, signer
@@ -47,6 +47,7 @@ class NacionalConfig:
     late: float = 40.0  # seconds of ``aceitar_tarde``, where its setting says no other
     page: int = 50  # documents in one lot of the distribution
     shape: Shape | None = None  # of all refusals; None: each of the four in its turn
+    absence: Absence | None = None  # of every DPS without a note; None: each of the three in its turn
     checks: Checks = field(default_factory=Checks)
 
 
@@ -68,7 +69,7 @@ class SefinSimulator(MutualTls):
         self._by_dps: defaultdict[str, list[str]] = defaultdict(list)
         self._numbers: defaultdict[tuple[str, str], int] = defaultdict(int)
         self._documents = 0
-        self._refusals = 0
+        self._refusals = self._absences = 0
         for record in self.ledger.replay():
             self._learn(record)
         self.ledger.listen(self._learn)
@@ -126,6 +127,11 @@ class SefinSimulator(MutualTls):
         codes = [erro.codigo for erro in error.erros]
         self.ledger.append("refused", path=where, codes=codes, shape=shape.value)
         return body(error.erros, shape, self.envelope())
+
+    def absence(self) -> Absence:
+        """Return the form in which the next absence is told."""
+        self._absences += 1
+        return self.config.absence or tuple(Absence)[self._absences % len(Absence)]
 
     def submit(self, packed: Any) -> Note:
         """Make the note of a DPS as it travels. Raises ``RefusedError``."""

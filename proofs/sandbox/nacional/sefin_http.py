@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from proofs.sandbox.faults import Fault
-from proofs.sandbox.nacional.errors import RefusedError
+from proofs.sandbox.nacional.errors import Absence, Erro, RefusedError
 from proofs.sandbox.nacional.model import same_company
 from proofs.sandbox.nacional.mutual import company
 from proofs.sandbox.server import ADMIN, answer
@@ -39,12 +39,18 @@ def routes(sefin: SefinSimulator, base: str) -> Iterable[web.AbstractRouteDef]:
         web.post(ADMIN + "portal/nfse", api.portal_issue),
         web.post(ADMIN + "portal/cancelar", api.portal_cancel),
     ]
-    return [_route(method, base + where, api.guarded(handler)) for method, where, handler in table] + switches
+    bound = [_route(method, base + where, api.guarded(handler)) for method, where, handler in table]
+    return [*bound, web.route("*", base + "/{wrong:.*}", _wrong_path), *switches]
 
 
 def _route(method: str, where: str, handler: Callable[[web.Request], Awaitable[web.Response]]) -> web.RouteDef:
     """Bind one method alone: a HEAD that answers as GET would tell more than HEAD may."""
     return web.get(where, handler, allow_head=False) if method == "GET" else web.route(method, where, handler)
+
+
+async def _wrong_path(request: web.Request) -> web.Response:  # noqa: ARG001 - the same for every path
+    """Answer with the page of the web server before the authority."""
+    return web.Response(status=404, text="<html><body><h2>404 - Not Found</h2></body></html>", content_type="text/html")
 
 
 class _Api:
@@ -85,13 +91,13 @@ class _Api:
     async def note(self, request: web.Request) -> web.Response:
         """``GET /nfse/{chave}``."""
         note = self._one(request)
-        return self._absent() if note is None else answer(self._note(note))
+        return self._absent("E2401") if note is None else answer(self._note(note))
 
     async def dps(self, request: web.Request) -> web.Response:
         """``GET /dps/{id}``: the key of the note, to those who stand in it."""
         note = self._of_dps(request)
         if note is None:
-            return self._absent()
+            return self._no_note()
         if not any(same_company(company(request), actor) for actor in (note.prestador, note.tomador)):
             return answer({**self.sefin.envelope(), "mensagem": "O certificado não é de um ator da NFS-e."}, 403)
         return answer({**self.sefin.envelope(), "idDps": note.id_dps, "chaveAcesso": note.chave})
@@ -151,8 +157,18 @@ class _Api:
         found = {"idDps": note.id_dps, "chaveAcesso": note.chave, "nfseXmlGZipB64": note.packed}
         return {**self.sefin.envelope(), **found}
 
-    def _absent(self) -> web.Response:
-        return answer({**self.sefin.envelope(), "mensagem": "Documento não encontrado."}, 404)
+    def _no_note(self) -> web.Response:
+        """Say that no note was made of a DPS, in a form that clients of the real one have seen."""
+        form = self.sefin.absence()
+        if form is Absence.ENVELOPE:
+            return self._absent()
+        said = self.sefin.envelope() | {"erro": Erro("E2404").lower()}
+        del said["versaoAplicativo"]
+        return answer(said | ({"tipoAmbiente": 0} if form is Absence.NOWHERE else {}), 404)
+
+    def _absent(self, codigo: str | None = None) -> web.Response:
+        said = {"erro": Erro(codigo).lower()} if codigo else {"mensagem": "Documento não encontrado."}
+        return answer({**self.sefin.envelope(), **said}, 404)
 
 
 def _field(raw: bytes, name: str) -> Any:

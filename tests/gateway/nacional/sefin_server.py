@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ENVELOPE = {"tipoAmbiente": 2, "versaoAplicativo": "teste", "dataHoraProcessamento": "2026-11-21T10:00:00-03:00"}
+NO_NOTE = {  # of a DPS, as clients of the real one have written it down
+    "tipoAmbiente": 0,
+    "dataHoraProcessamento": ENVELOPE["dataHoraProcessamento"],
+    "erro": {"codigo": "E2404", "descricao": "Nenhuma NFS-e desta DPS."},
+}
 
 
 @dataclass
@@ -68,8 +73,14 @@ class Sefin:
                 kind in ([], [self.events.get(chave)]) and chave in self.events
             ):
                 return 200, {**ENVELOPE, "eventos": [{"arquivoXml": pack(event_of(chave, self.events[chave]))}]}
-            case _:
+            case (("GET" | "HEAD"), ["dps", _]):
+                return 404, NO_NOTE
+            case "GET", ["nfse", _]:
+                return 404, refusal("E2401")
+            case "GET", ["nfse", _, "eventos", *_]:
                 return 404, ENVELOPE
+            case _:
+                return 404, b"<html><body>404 - File or directory not found.</body></html>"
 
 
 def refusal(code: str) -> dict[str, Any]:

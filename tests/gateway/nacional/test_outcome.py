@@ -153,7 +153,22 @@ def test_the_table_of_a_submission(result: Any, expected: Any, ours: str) -> Non
 
 
 ABSENT = answer(404, {**ENVELOPE, "mensagem": "Documento não encontrado."})
+NO_NOTE = {"codigo": "E2404", "descricao": "sem nota"}
+SEEN: dict[str, Any] = {"dataHoraProcessamento": ENVELOPE["dataHoraProcessamento"], "erro": NO_NOTE}
+TWO = {**SEEN, "erro": [SEEN["erro"], {"codigo": "E1217"}]}
 QUESTIONS: list[tuple[str, Any, Any, Any]] = [
+    ("E2404 of no environment", answer(404), answer(404, {**SEEN, "tipoAmbiente": 0}), Absent()),
+    ("E2404 of ours", answer(404), answer(404, {**SEEN, "tipoAmbiente": 2}), Absent()),
+    ("E2404 without an environment", answer(404), answer(404, SEEN), Absent()),
+    ("E2404 in a whole envelope", answer(404), answer(404, refusal("E2404")), Absent()),
+    ("E2404 of the other environment", answer(404), answer(404, {**SEEN, "tipoAmbiente": 1}), CannotTell),
+    ("E2404 beside another", answer(404), answer(404, TWO), CannotTell),
+    ("E2404 beside what is no code", answer(404), answer(404, {**SEEN, "erro": [SEEN["erro"], "?"]}), CannotTell),
+    ("E2404 without a moment", answer(404), answer(404, {"codigo": "E2404", "mensagem": "sem nota"}), CannotTell),
+    ("E2404 of another DPS", answer(404), answer(404, {**SEEN, "idDps": "DPS9"}), CannotTell),
+    ("E2404 with 400", answer(404), answer(400, SEEN), CannotTell),
+    ("E2404 of what exists", answer(200), answer(404, SEEN), CannotTell),
+    ("E2401 of a note", answer(404), answer(404, refusal("E2401")), CannotTell),
     ("absent", answer(404), ABSENT, Absent()),
     ("absent in an envelope", answer(404), answer(404, ENVELOPE), Absent()),
     ("of the other environment", answer(404), answer(404, {**ENVELOPE, "tipoAmbiente": 1}), CannotTell),
@@ -209,6 +224,7 @@ EVENTS: list[tuple[str, Any, Any]] = [
         "cancelada",
     ),
     ("none", ABSENT, None),
+    ("the code of a DPS", answer(404, SEEN), CannotTell),
     ("none in the other environment", answer(404, {**ENVELOPE, "tipoAmbiente": 1}), CannotTell),
     ("a complaint", answer(404, refusal("E1217")), CannotTell),
     ("404 of a proxy", answer(404, HTML), CannotTell),

@@ -34,11 +34,13 @@ from tests.road.road_stage import waits_passing
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from operations.company import CompanyForm
     from proofs.sandbox.nacional.sefin import SefinSimulator
     from tests.road.road_people import Road
 
 pytestmark = pytest.mark.timeout(500)  # whole conversations before and after a database is put back
 
+OTHER = replace(FORM, cnpj="45723174000110", razao_social="JARDIM LTDA", usuarios=())
 KEPT = {"alembic_version", "auditoria", "auditoria_elo", "job_slots", "staff"}
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 COLUMNS = """
@@ -59,6 +61,7 @@ async def road(database_url: str, redis_url: str) -> AsyncIterator[Road]:
     config = replace(QUICK, nacional=NacionalConfig())
     async with open_road(database_url, redis_url, config=config, between=_led_there) as road:
         await _certificate(road)
+        await _certificate(road, OTHER)
         yield road
         await road.settled()  # what is cut off while it is sent is in doubt for ever, and the next house waits for it
 
@@ -113,10 +116,10 @@ async def _accepted(road: Road, late: Callable[[], object] = lambda: None) -> st
     return said
 
 
-async def _shown(road: Road) -> Person:
+async def _shown(road: Road, form: CompanyForm = FORM) -> Person:
     """Return somebody new of the company to whom a summary is shown."""
     person = Person(road.world, new_phone())
-    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    await add_company(road.database, replace(form, usuarios=(person.who,)), None, REGISTRY)
     await person.say(unlike())
     return person
 
@@ -203,21 +206,54 @@ async def test_what_was_confirmed_before_a_correction_is_no_second_note(
     await _told(person, "equipe")
 
 
-async def test_nothing_changes_where_the_authority_does_not_tell(road: Road) -> None:
-    """Without a certificate nobody can ask: the doubt stays, unless an operator takes it upon themselves."""
+async def test_a_company_that_nobody_can_ask_for_is_held_alone(
+    road: Road, sefin: SefinSimulator, owner_url: str, redis_url: str
+) -> None:
+    """One without a certificate: the other's confirmation finds its note; its own waits, and finds its note later."""
+    await _confirmed(road)
+    await _confirmed(road, OTHER)
+    people = [await _shown(road), await _shown(road, OTHER)]
+    await road.settled()
+    await copied(owner_url)
+    first = []
+    for each in people:
+        await each.touch("Confirmar")
+        first.append(await _one_note(road, sefin, (await road.reached(each, "aprovado"))["sessao_id"]))
+    await road.settled()
+    notes = len(sefin.notes)
+    await put_back(owner_url, redis_url)
+    await destroy_certificate(road.database, OTHER.cnpj)
+    with pytest.raises(CommandRefusedError, match=r"Destas nada(.|\n)*JARDIM LTDA: a lista dela não veio"):
+        await _accepted(road)
+    await people[1].touch("Confirmar")
+    await _told(people[1], "Ainda não emiti esta nota")
+    await _confirm_again(people[0])
+    await road.reached(people[0], "aprovado")
+    await _certificate(road, OTHER)
+    said = await _accepted(road)
+    assert "JARDIM LTDA, série 900: a autoridade tem 1 depois da cópia" in said
+    assert FORM.razao_social not in said
+    await _confirm_again(people[1])
+    for each, note in zip(people, first, strict=True):
+        assert await _one_note(road, sefin, (await road.reached(each, "aprovado"))["sessao_id"]) is note
+    assert len(sefin.notes) == notes
+
+
+async def test_an_operators_word_counts_where_the_authority_does_not_tell(road: Road) -> None:
+    """Without a certificate nobody can ask: the company is held, unless an operator takes it upon themselves."""
     await _confirmed(road)
     await road.settled()
     pool = road.database.pool
-    await pool.execute("UPDATE historia SET suspeita = 'another server'")
     await destroy_certificate(road.database, CNPJ)
-    before = await pool.fetchval("SELECT sum(ultimo) FROM numeracao")
-    with pytest.raises(CommandRefusedError, match="Nada mudou"):
+    with pytest.raises(CommandRefusedError, match="a lista dela não veio"):
         await _accepted(road)
-    assert await pool.fetchval(DOUBT) == "another server"
-    assert await pool.fetchval("SELECT sum(ultimo) FROM numeracao") == before
-    known = await pool.fetch("SELECT id, ultimo FROM numeracao")
+    held = "SELECT count(*) FROM empresa WHERE restauro_desde IS NOT NULL"
+    assert await pool.fetchval(held) == 1
+    known = await pool.fetch(
+        "SELECT id, ultimo FROM numeracao WHERE empresa_id IN (SELECT id FROM empresa WHERE cnpj = $1)", CNPJ
+    )
     await restore(road.database, [f"{row['id']}:{row['ultimo']}" for row in known])
-    assert await pool.fetchval(DOUBT) is None
+    assert await pool.fetchval(held) == 0
 
 
 async def test_what_waits_to_be_sent_goes_on_when_somebody_says_so(road: Road, sefin: SefinSimulator) -> None:

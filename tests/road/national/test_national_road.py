@@ -100,11 +100,11 @@ def sefin(road: Road) -> SefinSimulator:
     return road.world.sefin
 
 
-async def _certificate(road: Road) -> None:
+async def _certificate(road: Road, form: CompanyForm = FORM) -> None:
     """Give the company a new certificate."""
-    await add_company(road.database, FORM, None, REGISTRY)
-    pfx = road.world.authority.pfx_for(CNPJ, SENHA, days=300 + time.monotonic() % 60)
-    await keep_certificate(road.database, vault_of(road.house.settings), cnpj=CNPJ, arquivo=pfx, senha=SENHA)
+    await add_company(road.database, form, None, REGISTRY)
+    pfx = road.world.authority.pfx_for(form.cnpj, SENHA, days=300 + time.monotonic() % 60)
+    await keep_certificate(road.database, vault_of(road.house.settings), cnpj=form.cnpj, arquivo=pfx, senha=SENHA)
 
 
 async def _confirmed(road: Road, form: CompanyForm = FORM) -> tuple[Person, str]:

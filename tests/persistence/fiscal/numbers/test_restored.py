@@ -12,6 +12,7 @@ from operations.restored import MOST_SKIPPED, restore
 from persistence.db.engine import Database
 from persistence.fiscal.numbers import numbering
 from persistence.fiscal.numbers.numbering import Sequencia
+from persistence.witness.row import Witness
 from tests.stored_work import clear, emission, row
 
 if TYPE_CHECKING:
@@ -45,14 +46,44 @@ async def test_numbers_go_on_after_the_authoritys_last(database: Database) -> No
         assert await numbering.allocate(connection, sequencia) == 521
 
 
-@pytest.mark.parametrize("words", [(), ("x:1",), ("{}",), ("{}:9", "99:1")])
-async def test_nothing_changes_before_every_sequence_is_told(database: Database, words: tuple[str, ...]) -> None:
-    """A number that nobody said could be used twice: the refusal names each sequence."""
-    _, number = await _sequence(database)
+@pytest.mark.parametrize("words", [("x:1",), ("{}",), ("{}:9", "99:1")])
+async def test_wrong_words_change_no_number_and_the_doubt_stays(database: Database, words: tuple[str, ...]) -> None:
+    """The refusal names each sequence; whoever opens the doors all the same issues nothing under a number of ours."""
+    sequencia, number = await _sequence(database)
     before = await database.pool.fetchrow("SELECT n.ultimo, e.status FROM numeracao n, nfse_emissao e")
     with pytest.raises(CommandRefusedError, match=f"--rps {number}:"):
         await restore(database, [word.format(number) for word in words])
     assert await database.pool.fetchrow("SELECT n.ultimo, e.status FROM numeracao n, nfse_emissao e") == before
+    assert await _doubts(database, sequencia.empresa_id) == ("restored", "restored")
+
+
+async def test_who_is_not_told_of_is_held_and_the_others_go_on(database: Database) -> None:
+    """The company is named; the next run takes it alone, and lets it go on once its number was said."""
+    sequencia, number = await _sequence(database)
+    other = (await row(database, "nfse_emissao", await emission(database)))["prestador_id"]
+    with pytest.raises(CommandRefusedError, match=rf"Destas nada(.|\n)*--rps {number}:"):
+        await restore(database, [])
+    assert await _doubts(database, sequencia.empresa_id) == (None, "restored")
+    assert await _doubts(database, other) == (None, None)
+    assert "Só as empresas que faltavam" in (await restore(database, [f"{number}:510"]))[0]
+    assert await _doubts(database, sequencia.empresa_id) == (None, None)
+
+
+async def test_another_copy_is_another_restore(database: Database) -> None:
+    """What a copy says is left is believed for a day at most, and never where the operator says that it is another."""
+    sequencia, number = await _sequence(database)
+    await database.pool.execute("UPDATE empresa SET restauro_desde = now() WHERE id <> $1", sequencia.empresa_id)
+    with pytest.raises(CommandRefusedError, match=f"--rps {number}:"):
+        await restore(database, [], tudo=True)
+    await database.pool.execute("UPDATE historia SET restaurado_em = now() - interval '25 hours'")
+    assert "Emissões" in (await restore(database, [f"{number}:510"]))[0]
+
+
+async def _doubts(database: Database, empresa_id: int) -> tuple[str | None, str | None]:
+    """Return the doubt of the whole history, and of one company."""
+    async with database.transaction() as connection:
+        whole = await Witness().look(connection)
+        return whole.doubt, (await Witness().look_for(connection, empresa_id)).doubt
 
 
 async def test_a_number_that_is_no_rps_is_refused(database: Database) -> None:
