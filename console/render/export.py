@@ -66,7 +66,7 @@ def _row(row: Any, olhar: Olhar) -> dict[str, str]:
     return {
         "numero": row.numero or "",
         "situacao": _standing(row),
-        "data": f"{when:%d/%m/%Y}",
+        "data": f"{date.fromisoformat(row.dia):%d/%m/%Y}",
         "hora": f"{when:%H:%M:%S}",
         "cancelada_em": "" if row.cancelado_em is None else f"{row.cancelado_em.astimezone(SAO_PAULO):%d/%m/%Y}",
         "substituida_por": row.substituida_por or "",

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from persistence.db.jsontext import storable
+from persistence.people.channels import counts
 from state_machine.cancellation.machine import StatusNota
 from state_machine.mailing.notes import DOCUMENTO, MailedNote, month_of, problem, words
 from state_machine.mailing.reading import REVISAO
@@ -28,8 +29,7 @@ SELECT l.id, l.email, l.dados, lotes.empresa_id, lotes.assunto, lotes.criado_em
 FROM lote_linhas l JOIN lotes ON lotes.id = l.lote_id
 WHERE l.lote_id = $1 AND l.notas = '[]' AND l.estado = '{EstadoLinha.PENDING}' ORDER BY l.id LIMIT $2
 """
-# A customer is known by the row's document, or by the address under which another system keeps them. What was issued
-# for practice goes to nobody once the company issues in earnest.
+# A customer is known by the row's document, or by the address under which another system keeps them.
 _FOUND = f"""
 SELECT r.id AS linha_id, e.id AS emissao_id, p.numero, e.valor_servico AS valor
 FROM unnest($2::bigint[], $3::text[], $4::text[], $5::date[], $6::date[]) AS r(id, email, documento, inicio, depois)
@@ -37,9 +37,7 @@ LEFT JOIN clientes c ON c.empresa_id = $1 AND lower(c.email::text) = r.email AND
 JOIN nfse_emissao e ON e.prestador_id = $1 AND e.tomador_documento = coalesce(r.documento, c.documento)
     AND e.competencia >= r.inicio AND e.competencia < r.depois
 JOIN nfse_processada p ON p.emissao_id = e.id AND p.status = '{StatusNota.AUTORIZADO}'
-WHERE e.ambiente IS NOT DISTINCT FROM coalesce(
-    (SELECT ec.ambiente FROM empresa_canal ec WHERE ec.empresa_id = $1 AND ec.tipo = 'servico'),
-    (SELECT ultima.ambiente FROM nfse_emissao ultima WHERE ultima.prestador_id = $1 ORDER BY ultima.id DESC LIMIT 1))
+WHERE {counts("e", "$1")}
 ORDER BY r.id, e.id
 """
 _STORE = """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from persistence.people.channels import counts
 from persistence.people.companies import company_columns, company_of
 from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_processada
 from state_machine.cancellation.machine import StatusNota
@@ -27,7 +28,9 @@ APART = timedelta(days=60)  # a confirmation and the day on its note, at most: a
 
 # Statements are composed once: that costs more than running them.
 _STANDING = sa.and_(
-    nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"), nfse_processada.c.status != StatusNota.CANCELADO
+    nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"),
+    nfse_processada.c.status != StatusNota.CANCELADO,
+    sa.text(counts("nfse_emissao")),
 )
 _LAST = (
     sa.select(nfse_emissao.c.descricao_servico, nfse_emissao.c.valor_servico)
@@ -39,7 +42,7 @@ _LAST = (
 
 # The day on a note as authorities write it, day first or ISO, else that on which we recorded it; "2026-11-23".
 _SAID = nfse_processada.c.data_emissao
-_DAY = sa.case(
+DAY = sa.case(
     (
         _SAID.op("~")(r"^(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}(\D|$)"),
         sa.func.concat(sa.func.substr(_SAID, 7, 4), "-", sa.func.substr(_SAID, 4, 2), "-", sa.func.substr(_SAID, 1, 2)),
@@ -60,7 +63,7 @@ _IN_PERIOD = (
     sa.select(
         nfse_emissao.c.id,
         nfse_processada.c.numero,
-        _DAY.label("dia"),
+        DAY.label("dia"),
         nfse_emissao.c.valor_servico,
         nfse_emissao.c.tomador_documento,
         nfse_emissao.c.tomador_id,
@@ -70,7 +73,7 @@ _IN_PERIOD = (
         _STANDING,
         nfse_emissao.c.id > sa.func.coalesce(_FIRST, 0),
         nfse_emissao.c.id <= sa.func.coalesce(_LAST_BEFORE, 0),
-        sa.func.starts_with(_DAY, sa.bindparam("b_periodo", type_=sa.Text)),
+        sa.func.starts_with(DAY, sa.bindparam("b_periodo", type_=sa.Text)),
     )
 )
 _COUNTED = _IN_PERIOD.subquery()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from persistence.people.channels import counts
 from persistence.tables import cliente_tomador, conversas, empresa, nfse_emissao, nfse_processada, session_snapshot
 from persistence.versions import known
 from state_machine.cancellation.machine import NotaEmitida, StatusNota
@@ -61,11 +62,12 @@ _IN_FLIGHT = (
 # Statements are composed once: that costs more than running them.
 _THIS = nfse_emissao.c.id == sa.bindparam("b_emissao")
 _MINE = _SELECT.where(nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"))
-_BY_NUMBER = _MINE.where(sa.func.ltrim(nfse_processada.c.numero, "0") == sa.bindparam("b_numero"))
-_BY_VALUE = _MINE.where(
+_COUNT = _MINE.where(sa.text(counts("nfse_emissao")))
+_BY_NUMBER = _COUNT.where(sa.func.ltrim(nfse_processada.c.numero, "0") == sa.bindparam("b_numero"))
+_BY_VALUE = _COUNT.where(
     nfse_emissao.c.valor_servico == sa.bindparam("b_valor"), nfse_processada.c.status == StatusNota.AUTORIZADO
 ).limit(RECENT)
-_RECENT = _MINE.limit(RECENT)
+_RECENT = _COUNT.limit(RECENT)
 _OF_COMPANY = _MINE.where(_THIS)
 # Whoever had to wait for the lock reads the note's row as it is then.
 _LOCKED = _SELECT.where(_THIS).with_for_update(of=nfse_processada)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.fiscal.issued import SUBSTITUTA
-from persistence.people.channels import canal_of
+from persistence.people.channels import canal_of, counts
 from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, session_snapshot
 from persistence.versions import known
 from state_machine.cancellation.machine import StatusNota
@@ -95,6 +95,7 @@ _ALL = _NEWEST.where(
     _given("b_numero", sa.func.ltrim(nfse_processada.c.numero, "0")),
     _given("b_emissao", nfse_emissao.c.id),
     _given("b_documento", nfse_emissao.c.tomador_documento),
+    sa.or_(sa.cast(sa.bindparam("b_emissao"), sa.BigInteger).is_not(None), sa.text(counts("nfse_emissao"))),
 )
 _AUTHORISED = _ALL.where(nfse_processada.c.numero.is_not(None))
 _STANDING = _ALL.where(nfse_processada.c.status != StatusNota.CANCELADO)

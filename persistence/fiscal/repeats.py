@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from persistence.people.channels import counts
 from persistence.tables import nfse_emissao, nfse_processada
 from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.equal_invoice import NotaIgual, mesmo_texto
@@ -40,6 +41,7 @@ _CANDIDATES = (
         nfse_emissao.c.valor_servico == sa.bindparam("b_valor"),
         sa.or_(_UNDECIDED, sa.func.now() - _ENDED < sa.bindparam("b_window", type_=sa.Interval)),
         nfse_emissao.c.sessao_id != sa.bindparam("b_sessao"),
+        sa.text(counts("nfse_emissao")),
         nfse_emissao.c.status.not_in(NEVER),
         sa.func.coalesce(nfse_processada.c.status, StatusNota.AUTORIZADO) != StatusNota.CANCELADO,
     )
@@ -50,7 +52,11 @@ _CANDIDATES = (
 
 _AMOUNTS = (
     sa.select(nfse_emissao.c.valor_servico)
-    .where(nfse_emissao.c.prestador_id == sa.bindparam("b_emissor"), nfse_emissao.c.status == StatusEmissao.CONCLUIDO)
+    .where(
+        nfse_emissao.c.prestador_id == sa.bindparam("b_emissor"),
+        nfse_emissao.c.status == StatusEmissao.CONCLUIDO,
+        sa.text(counts("nfse_emissao")),
+    )
     .order_by(nfse_emissao.c.id.desc())
     .limit(LATEST)
     .subquery()

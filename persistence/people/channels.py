@@ -48,6 +48,20 @@ def of_channel(e: str) -> str:
     return f"(coalesce({e}.canal, '{PRIMEIRO}') || '/' || coalesce({e}.ambiente, ''))"
 
 
+def counts(e: str, empresa: str | None = None) -> str:
+    """Return the SQL of whether an emission counts: practice does not, once its company issues in earnest.
+
+    ``e`` names the emission's row, ``empresa`` the company where the statement has it by itself. The environment of now
+    is the one chosen for the company, else that of its newest emission; a row without one is of either.
+    """
+    of = empresa or f"{e}.prestador_id"
+    return f"""({e}.ambiente IS NULL OR {e}.ambiente = coalesce(
+        (SELECT agora.ambiente FROM empresa_canal agora
+            WHERE agora.empresa_id = {of} AND agora.tipo = '{TipoDocumento.SERVICO}'),
+        (SELECT ultima.ambiente FROM nfse_emissao ultima WHERE ultima.prestador_id = {of}
+            AND ultima.ambiente IS NOT NULL ORDER BY ultima.id DESC LIMIT 1)))"""  # noqa: S608 - our own words
+
+
 def column(e: str) -> str:
     """Return the SQL of a company's channel for services as ``name/environment``; ``e`` names the company's row."""
     return f"""(SELECT ec.canal || '/' || coalesce(ec.ambiente, '') FROM empresa_canal ec

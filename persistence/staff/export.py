@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import sqlalchemy as sa
 
+from persistence.fiscal.history import DAY
 from persistence.fiscal.issued import SUBSTITUTA
+from persistence.people.channels import counts
 from persistence.staff import queue as staff_queue
 from persistence.tables import nfse_emissao, nfse_processada, session_snapshot
 
@@ -30,7 +32,8 @@ _NOTE = (
     _E.descricao_servico,
     _E.bytes,
 )
-_MOMENT = sa.func.timezone("America/Sao_Paulo", sa.func.coalesce(_N.criado_em, session_snapshot.c.created_at))
+_BEGAN = sa.func.to_char(sa.func.timezone("America/Sao_Paulo", session_snapshot.c.created_at), "YYYY-MM-DD")
+_day = sa.case((_N.id.is_not(None), DAY), else_=_BEGAN)
 
 
 async def sessions(
@@ -45,13 +48,15 @@ async def sessions(
     """List sessions, the newest first: a row for each note, one without a number for a session that has none.
 
     ``atencao`` keeps those that somebody must look at. ``meses`` are the first day of a period and the first day after
-    it, in Brazil; a note counts on the day on which it was authorised, a session without one on the day it began.
+    it; a note counts on the day that stands on it, a session without one on the day it began, in Brazil. Notes of
+    practice are left out once the company issues in earnest.
     """
     notes = nfse_emissao.join(nfse_processada, _N.emissao_id == _E.id)
-    statement = staff_queue.narrowed(alcance, filtros, *_NOTE, atencao=atencao)
+    statement = staff_queue.narrowed(alcance, filtros, *_NOTE, _day.label("dia"), atencao=atencao)
     statement = statement.outerjoin(notes, _E.session_id == session_snapshot.c.id)
+    statement = statement.where(sa.or_(_E.id.is_(None), sa.text(counts("nfse_emissao"))))
     if meses is not None:
-        statement = statement.where(meses[0] <= _MOMENT, meses[1] > _MOMENT)
+        statement = statement.where(_day >= meses[0].isoformat(), _day < meses[1].isoformat())
     statement = statement.order_by(session_snapshot.c.id.desc(), _E.id.desc()).limit(limite)
     return list(await connection.execute(statement))
 

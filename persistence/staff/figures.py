@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
+from persistence.people.channels import counts
 from persistence.staff.case import CANCELADAS, SUBSTITUIDAS
 from persistence.staff.groups import CODE, GROUP_RESOLVED, OPEN, WHEN, last_resolution
 from persistence.tables import (
@@ -149,7 +150,7 @@ async def per_day(connection: Connection, alcance: Alcance, since: timedelta) ->
     joined = nfse_processada.join(nfse_emissao, _E.id == nfse_processada.c.emissao_id)
     statement = sa.select(day, sa.func.count()).select_from(joined)
     statement = statement.where(nfse_processada.c.criado_em > sa.func.now() - since, alcance.em(_E.prestador_id))
-    statement = statement.where(nfse_processada.c.status != StatusNota.CANCELADO)
+    statement = statement.where(nfse_processada.c.status != StatusNota.CANCELADO, sa.text(counts("nfse_emissao")))
     rows = await connection.execute(statement.group_by(day).order_by(day))
     return [(str(row[0]), int(row[1])) for row in rows]
 

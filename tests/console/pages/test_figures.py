@@ -5,7 +5,7 @@ import html
 import io
 import json
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -125,8 +125,9 @@ async def test_an_accountant_reads_the_notes_of_a_month(desk: Desk, history: str
         "SELECT p.numero, e.sessao_id, e.valor_servico FROM nfse_processada p "
         "JOIN nfse_emissao e ON e.id = p.emissao_id ORDER BY p.id"
     )
-    # 23:30 of 31 October in Brazil is November in UTC
-    await pool.execute("UPDATE nfse_processada SET criado_em = '2026-11-01T02:30:00Z' WHERE id = $1", first)
+    # 23:30 of 31 October in Brazil is November in UTC; this note does not say its day
+    recorded = "UPDATE nfse_processada SET criado_em = $2, data_emissao = $3 WHERE id = $1"
+    await pool.execute(recorded, first, datetime(2026, 11, 1, 2, 30, tzinfo=UTC), None)
     sent = b'[{"servico": [{"iss": {"aliquota": 2.5}}]}]'
     await pool.execute("UPDATE nfse_emissao SET bytes = $2 WHERE sessao_id = $1", sessao, sent)
 
@@ -152,6 +153,9 @@ async def test_an_accountant_reads_the_notes_of_a_month(desk: Desk, history: str
         await pool.execute("UPDATE session_snapshot SET cnpj_razao_social = '=1+1' WHERE sessao_id = $1", sessao)
         [note] = await lines("mes=2026-10")
         assert note["cliente"] == "'=1+1"
+        await pool.execute(recorded, first, datetime(2026, 11, 1, 12, tzinfo=UTC), "2026-10-31T23:59:00-03:00")
+        [note] = await lines("mes=2026-10")  # what was known a day late is of the day that stands on it
+        assert note["data"] == "31/10/2026"
 
 
 async def test_a_note_that_ended_is_a_figure_and_a_filter_of_its_own(desk: Desk, history: str) -> None:

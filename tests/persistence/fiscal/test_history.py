@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
 
 from persistence.db.engine import Database
-from persistence.fiscal import history
+from persistence.fiscal import history, repeats
+from persistence.fiscal.issued import by_number, by_value, of_company, recent
 from state_machine.catalogue.records import LISTADAS, Emitidas
 from state_machine.invoice.known_clients import Costume
 from state_machine.values.period import MesOuAno
@@ -19,6 +22,7 @@ from tests.stored_work import change, clear, emission, row
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+ROOT = Path(__file__).parents[3]
 PADARIA = "12345678000195"
 NOVEMBER = MesOuAno(2026, 11)
 _NOTE = """
@@ -150,3 +154,73 @@ async def test_another_habit_has_another_mark() -> None:
     """By it a button takes what its message named, and nothing else."""
     marks = {Costume(PADARIA, servico, valor).marca for servico in ("a", "b") for valor in ("1.00", "2.00", None)}
     assert len(marks) == 6
+
+
+_CHOSEN = "INSERT INTO empresa_canal (empresa_id, tipo, canal, ambiente) VALUES ($1, 'servico', 'nacional', $2)"
+_NUMBERED = "UPDATE nfse_processada SET numero = '7' WHERE emissao_id = $1"
+
+
+@pytest.mark.parametrize("chosen", ["producao", None])
+async def test_practice_counts_nowhere_once_the_company_issues_in_earnest(
+    database: Database, chosen: str | None
+) -> None:
+    """Two notes of practice of R$ 40.000 and a real one: no total, habit, list or look-up by number knows the former.
+
+    Where no environment was chosen for the company, that of its newest emission is its own.
+    """
+    mine = await issued(database, ambiente="homologacao", valor_servico=Decimal(40000))
+    for _ in range(4):
+        await issued(database, mine, ambiente="homologacao", valor_servico=Decimal(40000))
+    before = await of(database, mine)
+    assert (before.quantas, before.soma) == (5, Decimal(200000))
+    await issued(database, mine, ambiente="producao")
+    await issued(database, mine, ambiente=None, valor_servico=Decimal(3))  # of an older release
+    if chosen is not None:
+        await database.pool.execute(_CHOSEN, mine, chosen)
+    assert (await of(database, mine)).soma == Decimal("1503.00")
+    everything = await database.pool.fetch("SELECT id, ambiente FROM nfse_emissao WHERE prestador_id = $1", mine)
+    for row_ in everything:
+        await database.pool.execute(_NUMBERED, row_["id"])
+    async with database.alone() as connection:
+        assert await history.total_issued(connection, mine, NOVEMBER, 10) == Decimal("1503.00")
+        assert await repeats.usual_amount(connection, mine) is None
+        equal = await repeats.equal_invoice(
+            connection, mine, "s", PADARIA, Decimal(40000), "Consultoria", timedelta(days=900)
+        )
+        assert equal is None
+        for notes in (
+            await by_number(connection, mine, "7"),
+            await recent(connection, mine),
+            await by_value(connection, mine, Decimal(40000)),
+        ):
+            assert not [note for note in notes if note.valor == Decimal(40000)]
+        practice = next(row_["id"] for row_ in everything if row_["ambiente"] == "homologacao")
+        assert await of_company(connection, mine, practice) is not None  # by its own id it is found
+
+
+# Why a statement that reads notes need not ask whether they count.
+WHOEVER_READS = {
+    "persistence/claims/slots.py": "work that is due, by the emission",
+    "persistence/conversations/handoff.py": "one session's own",
+    "persistence/fiscal/attempts.py": "one session's own",
+    "persistence/fiscal/cancellation_work.py": "one emission's",
+    "persistence/fiscal/comparison.py": "compared with one channel and environment, which it is given",
+    "persistence/fiscal/emissions.py": "one emission's",
+    "persistence/people/parts.py": "what is held about a person, whatever it counts for",
+    "persistence/staff/case.py": "one session's own",
+    "persistence/staff/orders.py": "staff look for an order by its number",
+    "persistence/staff/queue.py": "two notes of one order are looked at, whatever they count for",
+    "persistence/staff/search.py": "staff look for sessions by a note's number",
+}
+
+
+def test_whoever_reads_notes_asks_whether_they_count() -> None:
+    """Each module of ``persistence`` that names the table of notes has the one condition, or a reason here."""
+    reads = {
+        str(path.relative_to(ROOT)): path.read_text()
+        for path in (ROOT / "persistence").rglob("*.py")
+        if not {"migrations", "tables"} & set(path.parts)
+    }
+    asks = re.compile(r"people\.channels import .*\bcounts\b")
+    without = {name for name, text in reads.items() if "nfse_processada" in text and not asks.search(text)}
+    assert without == WHOEVER_READS.keys()
