@@ -16,7 +16,14 @@ from aiosmtplib import (
 
 from gateway.mail.message import to_bytes
 from gateway.mail.server import STARTTLS, TLS
-from state_machine.mailing.delivery import MailAccepted, MailDeferred, MailLost, MailRejected, MailUnreachable
+from state_machine.mailing.delivery import (
+    MailAccepted,
+    MailDeferred,
+    MailLost,
+    MailRejected,
+    MailUnmade,
+    MailUnreachable,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +72,13 @@ class MailConnection:
 
     async def send(self, mail: Mail) -> MailOutcome:
         """Hand one mail in, once."""
-        content = await asyncio.to_thread(to_bytes, mail) if mail.files else to_bytes(mail)  # files take a while
+        try:
+            content = await asyncio.to_thread(to_bytes, mail) if mail.files else to_bytes(mail)  # files take a while
+        except ValueError:
+            return MailUnmade()
+        return await self._hand_in(mail, content)
+
+    async def _hand_in(self, mail: Mail, content: bytes) -> MailOutcome:
         kept = self._smtp is not None
         try:
             smtp = await self._begin(mail.sender)
@@ -73,7 +86,7 @@ class MailConnection:
             if not kept:  # a server may end a line that was idle for a while; a new one says more
                 return self._unreachable(error)
             self._drop()
-            return await self.send(mail)
+            return await self._hand_in(mail, content)
         except _FAULTS as error:
             return self._unreachable(error)
         try:

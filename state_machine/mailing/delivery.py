@@ -14,6 +14,7 @@ UNCERTAIN_MAX: Final = 2  # lost answers after which nothing is sent any more: a
 UNCERTAIN: Final = {"codigo": "sem_resposta", "detalhe": "o servidor não respondeu; pode ter chegado"}
 CANCELLED: Final = {"codigo": "nota_cancelada", "detalhe": "uma nota deste e-mail foi cancelada depois da confirmação"}
 NO_FILE: Final = {"codigo": "documento_indisponivel", "detalhe": "o PDF ou o XML de uma nota não pôde ser buscado"}
+UNMADE: Final = {"codigo": "email_impossivel", "detalhe": "não há como escrever um e-mail com estas palavras"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,12 @@ class MailIncomplete:
     final: bool = False
 
 
-MailOutcome = MailAccepted | MailDeferred | MailRejected | MailLost | MailUnreachable | MailIncomplete
+@dataclass(frozen=True, slots=True)
+class MailUnmade:
+    """Of its words no mail can be made. Nothing was sent, and no repetition changes that."""
+
+
+MailOutcome = MailAccepted | MailDeferred | MailRejected | MailLost | MailUnreachable | MailIncomplete | MailUnmade
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,8 @@ def settle(outcome: MailOutcome, attempts: int, incertas: int, ladder: Sequence[
             return Settled(EstadoLinha.PENDING, unknown, UNCERTAIN, incerta=True)
         case MailUnreachable():
             return Settled(EstadoLinha.PENDING, not_sent=True)
+        case MailUnmade():
+            return Settled(EstadoLinha.INVALID, problema=UNMADE, not_sent=True)
         case MailIncomplete(final=True):
             return Settled(EstadoLinha.FAILED, problema=CANCELLED)
         case MailIncomplete():

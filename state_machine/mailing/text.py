@@ -7,6 +7,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from state_machine.values.text.untrusted import single_line
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -41,7 +43,7 @@ def text_of(assunto: str | None, mensagem: str | None, dados: Mapping[str, str])
     A row whose text calls for what it lacks is none that a mail goes to: the reading says so.
     """
     subject, text = (_filled(template, dados) for template in templates_of(assunto, mensagem, dados))
-    return " ".join(subject.split()), text.strip()
+    return single_line(subject), text.strip()
 
 
 def reason(empresa: str) -> str:

@@ -211,3 +211,17 @@ async def test_a_worker_that_dies_half_way_is_followed(database: Database, autho
     assert await states(database) == ["DONE"] * len(EMAILS)
     async with database.alone() as connection:
         assert await records.uncertain(connection, lote_id) == 1
+
+
+async def test_a_mail_that_cannot_be_made_keeps_no_other_back(database: Database, authority: Authority) -> None:
+    """It is that row's problem; an older version took such an address."""
+    box = Mailbox()
+    await confirmed(database, "lista.csv", *EMAILS[:3])
+    await database.pool.execute("UPDATE lote_linhas SET email = '=?a?q?b?=@x.com.br' WHERE email = $1", EMAILS[1])
+    async with sending(database, box, authority) as pump:
+        await pump.run_once()
+    assert [kept.to for kept in box.kept] == [EMAILS[0], EMAILS[2]]
+    assert await states(database) == ["DONE", "INVALID", "DONE"]
+    problems = await database.pool.fetchval("SELECT problemas FROM lote_linhas WHERE estado = 'INVALID'")
+    assert [each["codigo"] for each in problems] == ["email_impossivel"]
+    assert await database.pool.fetchval("SELECT estado FROM lotes") == "concluido"

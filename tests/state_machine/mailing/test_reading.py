@@ -10,6 +10,10 @@ import pytest
 
 from state_machine.mailing.reading import LARGEST, LONGEST, MOST_ROWS, LinhaLida, ListRefusedError, read
 
+NO_ADDRESS = (
+    *("", "ana", "ana@", "@x.com.br", "a b@x.com.br", "ana@x..br", "joão@x.com.br", "a@x.com.br" * 100),
+    *("=?utf-8?q?ana?=@x.com.br", "Ana <ana@x.com.br", "<a@x.com.br> <b@x.com.br>", "a@x.com.br, b@x.com.br"),
+)
 TEXT = ("Suas notas", "Bom dia!")
 
 
@@ -42,15 +46,23 @@ def test_lines_are_numbered_as_a_spreadsheet_shows_them(content: str, lines: lis
     assert [linha.linha for linha in rows(content)] == lines
 
 
-def test_addresses_are_normalised() -> None:
-    """Spelling makes no second person: lower case, the domain as IDNA writes it."""
-    found = read("lista.csv", "email\n A@Ação.com.br \na@XN--AO-SIAP.com.br\n".encode(), *TEXT)
-    [only] = found.linhas
-    assert only.email == "a@xn--ao-siap.com.br"
+@pytest.mark.parametrize(
+    "written",
+    [
+        *(" A@Ação.com.br ", "a@XN--AO-SIAP.com.br", "mailto:a@ação.com.br", "Ana Lima <a@ação.com.br>"),
+        *("\u200ba@ação.com.br", "a@ação.com.br\u200b", "\xa0a@ação.com.br\xa0", "Ana <MAILTO:A@ação.com.br>"),
+    ],
+)
+def test_an_address_has_one_spelling(written: str) -> None:
+    """Capitals, the domain's letters, a name, ``mailto:`` and what nobody sees make no second person."""
+    found = read("lista.csv", f"email\na@ação.com.br\n{written}\n".encode(), *TEXT)
+    assert [linha.email for linha in found.linhas] == ["a@xn--ao-siap.com.br"]
     assert (found.iguais, found.total) == (1, 2)
 
 
-@pytest.mark.parametrize("written", ["", "ana", "ana@", "@x.com.br", "a b@x.com.br", "ana@x..br", "joão@x.com.br"])
+@pytest.mark.parametrize(
+    "written", ["", "ana", "ana@", "@x.com.br", "a b@x.com.br", "ana@x..br", "joão@x.com.br", *NO_ADDRESS]
+)
 def test_what_is_no_address_is_told(written: str) -> None:
     """A row whose address is none stays in the list with the reason."""
     [bad] = rows(f"nome;email\nAna;{written}")
