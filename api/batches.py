@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, ValidationError
 
 from api.batch_models import Confirmacao, LinhaResposta, ListaNova, LoteResposta, PageQuery
-from api.multipart import read_sent
-from api.problems import PROBLEMAS, ProblemError, invalid
+from api.problems import PROBLEMAS, RETRY, ProblemError, invalid
+from api.problems import field as wrong
 from api.resources import PREFIX, REPLAYED, under_way
 from operations.batches import orders
 from operations.batches.orders import AnotherRevisionError, BatchStanding, UnknownBatchError
@@ -21,27 +22,40 @@ from persistence.api.entities import PATIENCE, UnderWayError
 from persistence.api.operations import CONFIRM_BATCH, SEND_LIST
 from persistence.batches import listing
 from persistence.idempotency.key import input_hash
-from state_machine.mailing.reading import ListRefusedError
+from state_machine.mailing.reading import LARGEST, ListRefusedError
 from state_machine.mailing.states import EstadoLote
+from state_machine.values.text.untrusted import REPLACEMENT
+from webhooks.forms import FILE, read_form
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from api.call import ApiCall
-    from api.multipart import SentForm
     from operations.batches.orders import Also
     from persistence.db.connection import Connection
     from persistence.db.connection import Row as Found
+    from webhooks.forms import Form
 
 CREATED: Final = 201
+REST: Final = 128 * 1024  # bytes of a form besides its file: a text of 20,000 characters
+BUDGET: Final = 4 * (LARGEST + REST)  # of one process; two of the largest from one address
+SECONDS: Final = 60.0  # 10 MB at 1.5 Mbit/s
+# By the status of what was not read: the problem, and what to do.
+_UNREAD: Final[Mapping[int, tuple[str, str]]] = {
+    400: ("pedido_invalido", "O formulário tem os campos arquivo, tipo, assunto, mensagem e repetir, cada um uma vez."),
+    408: ("corpo_incompleto", "Repita com a mesma chave."),
+    413: ("arquivo_grande", "A lista tem mais de 10 MB."),
+    415: ("tipo_de_corpo", "Mande multipart/form-data, sem compressão."),
+    503: ("indisponivel", "Há listas demais chegando. Repita com a mesma chave."),
+}
 Model = TypeVar("Model", bound=BaseModel)
 
 
 async def create(call: ApiCall) -> web.Response:
     """Take a list in, once for each key; a repetition gets its batch as it is now, and goes on with a broken one."""
     key = call.key
-    form = await read_sent(call.request, call.deps.lists)
-    body, refused = _read(ListaNova, dict(form.fields))
+    form, fields = await _sent(call)
+    body, refused = _read(ListaNova, fields)
     digest = await asyncio.to_thread(lambda: hashlib.sha256(form.content).hexdigest())
     corpo = "" if body is None else input_hash({"arquivo": digest, "nome": form.nome, **body.model_dump(mode="json")})
 
@@ -115,6 +129,25 @@ async def show_rows(call: ApiCall) -> web.Response:
     return _paged(shown, page.limite, [row.id for row in rows])
 
 
+async def _sent(call: ApiCall) -> tuple[Form, dict[str, str]]:
+    """Return the form that came, and the text of its fields. Raises ``ProblemError``; nothing is kept then."""
+    try:
+        form = await read_form(
+            call.request, call.deps.lists, ListaNova.model_fields, file=LARGEST, rest=REST, seconds=SECONDS
+        )
+        fields = {name: raw.decode() for name, raw in form.fields.items()}
+    except web.HTTPException as error:
+        codigo, said = _UNREAD[error.status]
+        headers = RETRY if codigo == "indisponivel" else {}
+        raise ProblemError(codigo, f"{said} Nada foi guardado.", headers=headers) from None
+    except UnicodeDecodeError:
+        raise ProblemError("pedido_invalido", "Os campos são texto em UTF-8. Nada foi guardado.") from None
+    if not form.nome:
+        erros = [wrong((FILE,), "obrigatorio", "é um arquivo")]
+        raise ProblemError("corpo_invalido", "Nada foi guardado.", erros=erros)
+    return replace(form, nome=form.nome.replace("\0", REPLACEMENT)), fields
+
+
 async def _once(
     call: ApiCall, key: str, tipo: str, corpo: str, act: Callable[[], Awaitable[tuple[int, bool]]]
 ) -> tuple[int, bool, Found | None]:
@@ -163,7 +196,7 @@ async def _gone_on(call: ApiCall, lote_id: int, file: Upload) -> None:
         await upload(call.deps.database, call.empresa_id, file, call.quem)
 
 
-def _ready(body: ListaNova | None, refused: ProblemError | None, form: SentForm) -> Upload:
+def _ready(body: ListaNova | None, refused: ProblemError | None, form: Form) -> Upload:
     if body is None:
         raise refused or ProblemError("corpo_invalido", "")
     if body.tipo == "notas":

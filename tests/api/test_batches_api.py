@@ -137,7 +137,7 @@ async def test_the_same_content_under_another_name_is_asked_about(erp: Erp) -> N
         ({"repetir": "sim"}, 422, "corpo_invalido"),
         ({"assunto": "a" * 201}, 422, "corpo_invalido"),
         ({"mensagem": "a\x00b"}, 422, "corpo_invalido"),
-        ({"outro": "x"}, 422, "corpo_invalido"),
+        ({"outro": "x"}, 400, "pedido_invalido"),
         ({"key": None}, 400, "chave_obrigatoria"),
     ],
 )
