@@ -16,7 +16,7 @@ from api.problems import field as wrong
 from api.resources import PREFIX, REPLAYED, under_way
 from operations.batches import orders
 from operations.batches.orders import AnotherRevisionError, BatchStanding, UnknownBatchError
-from operations.batches.upload import RepeatedContentError, Upload, upload
+from operations.batches.upload import AnotherTextError, RepeatedContentError, Upload, upload
 from persistence.api import operations
 from persistence.api.entities import PATIENCE, UnderWayError
 from persistence.api.operations import CONFIRM_BATCH, SEND_LIST
@@ -40,6 +40,7 @@ CREATED: Final = 201
 REST: Final = 128 * 1024  # bytes of a form besides its file: a text of 20,000 characters
 BUDGET: Final = 4 * (LARGEST + REST)  # of one process; two of the largest from one address
 SECONDS: Final = 60.0  # 10 MB at 1.5 Mbit/s
+_SAME_NAME: Final = "O arquivo já era este lote: repetir=true faz outro envio só com outro nome."
 # By the status of what was not read: the problem, and what to do.
 _UNREAD: Final[Mapping[int, tuple[str, str]]] = {
     400: ("pedido_invalido", "O formulário tem os campos arquivo, tipo, assunto, mensagem e repetir, cada um uma vez."),
@@ -76,9 +77,14 @@ async def create(call: ApiCall) -> web.Response:
         raise ProblemError(
             "conteudo_repetido", f"Nada foi guardado: {error}. Se é outro envio: repetir=true."
         ) from None
+    except AnotherTextError as error:
+        said = f"Nada foi guardado: {error}. Para outro envio: outro nome, e repetir=true."
+        raise ProblemError("texto_diferente", said) from None
     first = created if before is None else bool(before.resultado["created"])
     headers = {"Location": f"{PREFIX}/lotes/{lote_id}"} | ({} if before is None else {REPLAYED: "true"})
-    return _answer(_told(await _standing(call, lote_id), created=created), CREATED if first else 200, headers)
+    aviso = _SAME_NAME if body is not None and body.repetir and not first else None
+    told = _told(await _standing(call, lote_id), created=created, aviso=aviso)
+    return _answer(told, CREATED if first else 200, headers)
 
 
 async def confirm(call: ApiCall) -> web.Response:
@@ -115,7 +121,7 @@ async def show_all(call: ApiCall) -> web.Response:
     async with call.deps.database.transaction() as connection:
         lotes = await listing.newest(connection, [call.empresa_id], page.cursor or None, page.limite + 1)
         counts = await listing.counts_of(connection, [lote.id for lote in lotes])
-    shown = [_told(BatchStanding(lote, counts[lote.id], 0)) for lote in lotes]
+    shown = [_told(BatchStanding(lote, counts[lote.id], 0, None)) for lote in lotes]
     return _paged(shown, page.limite, [lote.id for lote in lotes])
 
 
@@ -192,7 +198,8 @@ def _noted(call: ApiCall, key: str, tipo: str, corpo: str) -> Also:
 
 async def _gone_on(call: ApiCall, lote_id: int, file: Upload) -> None:
     """Store the rest of a list whose reader died: its caller repeats it for that reason."""
-    if (await _standing(call, lote_id)).lote.estado == EstadoLote.LENDO:
+    lote = (await _standing(call, lote_id)).lote
+    if lote.estado == EstadoLote.LENDO and (lote.assunto, lote.mensagem) == (file.assunto, file.mensagem):
         await upload(call.deps.database, call.empresa_id, file, call.quem)
 
 
@@ -220,7 +227,7 @@ async def _standing(call: ApiCall, lote_id: int) -> BatchStanding:
     return found
 
 
-def _told(found: BatchStanding, *, created: bool = False) -> dict[str, Any]:
+def _told(found: BatchStanding, *, created: bool = False, aviso: str | None = None) -> dict[str, Any]:
     lote = found.lote
     totais = {
         "linhas": lote.linhas,
@@ -230,7 +237,8 @@ def _told(found: BatchStanding, *, created: bool = False) -> dict[str, Any]:
         "iguais": lote.iguais,
     }
     said = {name: getattr(lote, name) for name in ("id", "nome_arquivo", "tipo", "estado", "revisao")}
-    return LoteResposta.model_validate({**said, "created": created, "totais": totais}).model_dump(mode="json")
+    said |= {"created": created, "totais": totais, "primeiro": found.primeiro, "aviso": aviso}
+    return LoteResposta.model_validate(said).model_dump(mode="json")
 
 
 def _shown(rows: Sequence[Found]) -> list[dict[str, Any]]:

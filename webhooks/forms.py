@@ -15,16 +15,8 @@ if TYPE_CHECKING:
     from webhooks.bodies import Bodies
 
 FILE: Final = "arquivo"
-# What the reader of forms raises of a stranger's bytes; too long a name of a character set is a RuntimeError there, an
-# unknown one a LookupError.
-_MALFORMED: Final = (
-    ValueError,
-    RuntimeError,
-    AssertionError,
-    LookupError,
-    HttpProcessingError,
-    web.RequestPayloadError,
-)
+# What the reader of forms raises of a stranger's bytes; too long a name of a character set is a RuntimeError there.
+_MALFORMED: Final = (ValueError, RuntimeError, AssertionError, HttpProcessingError, web.RequestPayloadError)
 
 
 @dataclass(frozen=True, slots=True)
