@@ -75,7 +75,7 @@ class PageQuery(Corpo):
 
 
 class Totais(BaseModel):
-    """Rows of the file: ``prontas`` become a mail; ``ignoradas`` are empty, ``iguais`` have an address from above."""
+    """Rows of the file: ``prontas`` become a mail; ``ignoradas`` are empty, ``iguais`` have the cells of one above."""
 
     linhas: int
     prontas: int

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence.batches import mailed_notes
+from persistence.batches import mailed_notes, work
 from persistence.db.jsontext import clean, storable
-from persistence.tables import email_suprimido, lote_fila, lote_linhas, lotes
+from persistence.tables import lote_fila, lote_linhas, lotes
 from persistence.versions import literals
 from state_machine.mailing.reading import problems
 from state_machine.mailing.states import ENCERRADOS, EstadoLinha, EstadoLote, StatusLote
@@ -106,7 +106,7 @@ async def ingest(database: Database, lote_id: int, leitura: ListaLida) -> None:
     async with database.transaction() as connection:
         if await _is_reading(connection, lote_id, leitura):
             await mailed_notes.revise(connection, lote_id)
-            await _leave_out_suppressed(connection, lote_id)
+            await work.leave_out_suppressed(connection, lote_id)
             await _change(connection, lote_id, estado=EstadoLote.AGUARDANDO_CONFIRMACAO)
 
 
@@ -126,21 +126,6 @@ def _values(linha: LinhaLida) -> tuple[Any, ...]:
     email = None if linha.email is None else clean(linha.email)
     said = (storable(linha.dados), storable(problems(linha)), "[]" if linha.notas else None)
     return linha.chave, linha.linha, estado.value, email, *said, token_urlsafe(TOKEN_BYTES)
-
-
-async def _leave_out_suppressed(connection: Connection, lote_id: int) -> None:
-    statement = (
-        lote_linhas.update()
-        .where(
-            lote_linhas.c.lote_id == lote_id,
-            lote_linhas.c.estado == EstadoLinha.PENDING,
-            lotes.c.id == lote_id,
-            email_suprimido.c.empresa_id == lotes.c.empresa_id,
-            email_suprimido.c.email == lote_linhas.c.email,
-        )
-        .values(estado=EstadoLinha.INVALID, problemas=[{"codigo": "suprimido", "detalhe": "pediu para não receber"}])
-    )
-    await connection.execute(statement)
 
 
 async def _change(connection: Connection, lote_id: int, **values: Any) -> None:

@@ -31,9 +31,10 @@ class MailDeferred:
 
 @dataclass(frozen=True, slots=True)
 class MailRejected:
-    """The server will not take it (5xx)."""
+    """The server will not take it (5xx); ``address``: as nobody has this address."""
 
     codigo: int
+    address: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class Settled:
     """How a row stands after an attempt.
 
     ``depois``: seconds until the next one. ``incerta``: its answer was lost. ``not_sent``: it does not count.
+    ``suppressed``: why the address gets no more mail of the company.
     """
 
     estado: EstadoLinha
@@ -75,6 +77,7 @@ class Settled:
     problema: dict[str, str] | None = None
     incerta: bool = False
     not_sent: bool = False
+    suppressed: str | None = None
 
 
 def settle(outcome: MailOutcome, attempts: int, incertas: int, ladder: Sequence[float], unknown: float) -> Settled:
@@ -87,8 +90,9 @@ def settle(outcome: MailOutcome, attempts: int, incertas: int, ladder: Sequence[
             return Settled(EstadoLinha.DONE)
         case MailDeferred(codigo):
             return _later(attempts - incertas, ladder, _said("recusado_por_ora", codigo))
-        case MailRejected(codigo):
-            return Settled(EstadoLinha.FAILED, problema=_said("recusado", codigo))
+        case MailRejected(codigo, address):
+            why = f"o servidor deste endereço respondeu {codigo}" if address else None
+            return Settled(EstadoLinha.FAILED, problema=_said("recusado", codigo), suppressed=why)
         case MailLost():
             if incertas + 1 >= UNCERTAIN_MAX:
                 return Settled(EstadoLinha.FAILED, problema=UNCERTAIN, incerta=True)

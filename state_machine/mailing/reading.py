@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from state_machine.mailing.addresses import NotAnAddressError, normalised
-from state_machine.mailing.notes import NotAMonthError, month_of
+from state_machine.mailing.notes import NotADocumentError, NotAMonthError, document_of, month_of
 from state_machine.mailing.text import (
     ASSUNTO,
     ASSUNTO_MAX,
@@ -76,7 +76,7 @@ class LinhaLida:
 
 @dataclass(slots=True)
 class ListaLida:
-    """What was read: the rows in their order, and how many had no cell or an address from above."""
+    """What was read: the rows in their order, and how many had no cell, or the cells of one above."""
 
     sha256: str
     revisao: str = ""
@@ -103,16 +103,19 @@ def read(nome: str, content: bytes, assunto: str | None, mensagem: str | None) -
     _check_file(nome, content)
     found = ListaLida(hashlib.sha256(content).hexdigest())
     digest = hashlib.sha256(repr((assunto, mensagem)).encode())
-    seen: set[str] = set()
+    seen: dict[str, LinhaLida] = {}
     for number, cells in _records(content):
         if not any(cells.values()):
             found.ignoradas += 1
         else:
             linha = _row(number, cells, assunto, mensagem)
-            if linha.chave in seen:
+            same = seen.setdefault(linha.chave, linha)
+            if same is not linha and same.dados == linha.dados:
                 found.iguais += 1
             else:
-                seen.add(linha.chave)
+                if same is not linha:
+                    said = f"tem o endereço da linha {same.linha}, e outros dados"
+                    linha = _invalid(number, dict(linha.dados), "endereco_repetido", said, linha.email)
                 found.linhas.append(linha)
                 digest.update(repr((linha.linha, linha.chave, sorted(linha.dados.items()))).encode())
         if found.total > MOST_ROWS:
@@ -278,15 +281,16 @@ def _row(number: int, cells: dict[str, str], assunto: str | None, mensagem: str 
     )
     if wrong:
         return _invalid(number, dados, "falta_dado", f"tem um erro da planilha em {wrong}: {dados[wrong][:20]}", email)
-    if not text:
+    chave = email
+    if not text:  # an accountant gets the notes of several customers, or of several months
         try:
-            month_of(dados)
-        except NotAMonthError as error:
+            chave = f"{email} {document_of(dados) or ''} {month_of(dados) or ''}"
+        except (NotADocumentError, NotAMonthError) as error:
             return _invalid(number, dados, error.code, str(error), email)
     if length_of(subject, dados) > ASSUNTO_MAX or length_of(text, dados) > MENSAGEM_MAX:
         detalhe = f"tem mais de {ASSUNTO_MAX} caracteres de assunto ou {MENSAGEM_MAX} de mensagem"
         return _invalid(number, dados, "texto_longo", detalhe, email)
-    return LinhaLida(number, email, email, dados, notas=not text)
+    return LinhaLida(number, chave, email, dados, notas=not text)
 
 
 def _invalid(number: int, dados: dict[str, str], codigo: str, detalhe: str, email: str | None = None) -> LinhaLida:

@@ -112,7 +112,11 @@ async def test_nothing_leaves_without_tls(authority: Authority) -> None:
     [
         ("rcpt", "451 later", MailDeferred(451)),
         ("rcpt", "421 closing", MailDeferred(421)),
-        ("rcpt", "550 nobody", MailRejected(550)),
+        ("rcpt", "550 nobody", MailRejected(550, address=True)),
+        ("rcpt", "550 5.1.1 nobody", MailRejected(550, address=True)),
+        ("rcpt", "550 5.7.1 not from you", MailRejected(550)),
+        ("rcpt", "552 5.2.2 full", MailRejected(552)),
+        ("data", "550 5.1.1 too late", MailRejected(550)),
         ("data", "452 full", MailDeferred(452)),
         ("data", "554 no", MailRejected(554)),
         ("end", "451 later", MailDeferred(451)),

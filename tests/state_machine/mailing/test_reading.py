@@ -275,3 +275,13 @@ def _longest_turn(content: bytes, mensagem: str) -> float:
         worker.join(0.001)
     worker.join()
     return longest
+
+
+def test_an_address_with_other_cells_is_no_repetition() -> None:
+    """It is told with the row that goes, so that somebody sees which of both is meant."""
+    content = b"email;nome\na@x.com.br;Ana\nA@x.com.br;Ana\na@x.com.br;Bia\n"
+    found = read("lista.csv", content, "Oi", "Bom dia, {nome}!")
+    assert found.iguais == 1
+    assert [linha.problema for linha in found.linhas] == [
+        *(None, ("endereco_repetido", "tem o endereço da linha 2, e outros dados")),
+    ]
