@@ -75,7 +75,7 @@ class PageQuery(Corpo):
 
 
 class Totais(BaseModel):
-    """Rows of the file: ``prontas`` become a mail; ``ignoradas`` are empty, ``iguais`` have an address from above."""
+    """Rows of the file: ``prontas`` become a mail; ``ignoradas`` are empty, ``iguais`` have the cells of one above."""
 
     linhas: int
     prontas: int
@@ -84,8 +84,23 @@ class Totais(BaseModel):
     iguais: int
 
 
+class PrimeiroEmail(BaseModel):
+    """The first mail of a list as it will look, and the numbers of the notes that it carries."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    linha: int
+    email: str
+    assunto: str
+    mensagem: str
+    notas: list[str]
+
+
 class LoteResposta(BaseModel):
-    """A list as it stands now; ``created``: whether this request made it."""
+    """A list as it stands now; ``created``: whether this request made it.
+
+    ``primeiro`` is there while the list waits for a yes and is shown alone; ``aviso``: what was asked and is not done.
+    """
 
     id: int
     created: bool
@@ -94,6 +109,8 @@ class LoteResposta(BaseModel):
     estado: EstadoLote
     revisao: str
     totais: Totais
+    primeiro: PrimeiroEmail | None
+    aviso: str | None
 
 
 class LinhaResposta(BaseModel):

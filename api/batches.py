@@ -4,44 +4,59 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, ValidationError
 
 from api.batch_models import Confirmacao, LinhaResposta, ListaNova, LoteResposta, PageQuery
-from api.multipart import read_sent
-from api.problems import PROBLEMAS, ProblemError, invalid
+from api.problems import PROBLEMAS, RETRY, ProblemError, invalid
+from api.problems import field as wrong
 from api.resources import PREFIX, REPLAYED, under_way
 from operations.batches import orders
 from operations.batches.orders import AnotherRevisionError, BatchStanding, UnknownBatchError
-from operations.batches.upload import RepeatedContentError, Upload, upload
+from operations.batches.upload import AnotherTextError, RepeatedContentError, Upload, upload
 from persistence.api import operations
 from persistence.api.entities import PATIENCE, UnderWayError
 from persistence.api.operations import CONFIRM_BATCH, SEND_LIST
 from persistence.batches import listing
 from persistence.idempotency.key import input_hash
-from state_machine.mailing.reading import ListRefusedError
+from state_machine.mailing.reading import LARGEST, ListRefusedError
 from state_machine.mailing.states import EstadoLote
+from state_machine.values.text.untrusted import REPLACEMENT
+from webhooks.forms import FILE, read_form
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from api.call import ApiCall
-    from api.multipart import SentForm
     from operations.batches.orders import Also
     from persistence.db.connection import Connection
     from persistence.db.connection import Row as Found
+    from webhooks.forms import Form
 
 CREATED: Final = 201
+REST: Final = 128 * 1024  # bytes of a form besides its file: a text of 20,000 characters
+BUDGET: Final = 4 * (LARGEST + REST)  # of one process; two of the largest from one address
+SECONDS: Final = 60.0  # 10 MB at 1.5 Mbit/s
+_SAME_NAME: Final = "O arquivo já era este lote: repetir=true faz outro envio só com outro nome."
+# By the status of what was not read: the problem, and what to do.
+_UNREAD: Final[Mapping[int, tuple[str, str]]] = {
+    400: ("pedido_invalido", "O formulário tem os campos arquivo, tipo, assunto, mensagem e repetir, cada um uma vez."),
+    408: ("corpo_incompleto", "Repita com a mesma chave."),
+    413: ("arquivo_grande", "A lista tem mais de 10 MB."),
+    415: ("tipo_de_corpo", "Mande multipart/form-data, sem compressão."),
+    503: ("indisponivel", "Há listas demais chegando. Repita com a mesma chave."),
+}
 Model = TypeVar("Model", bound=BaseModel)
 
 
 async def create(call: ApiCall) -> web.Response:
     """Take a list in, once for each key; a repetition gets its batch as it is now, and goes on with a broken one."""
     key = call.key
-    form = await read_sent(call.request, call.deps.lists)
-    body, refused = _read(ListaNova, dict(form.fields))
+    form, fields = await _sent(call)
+    body, refused = _read(ListaNova, fields)
     digest = await asyncio.to_thread(lambda: hashlib.sha256(form.content).hexdigest())
     corpo = "" if body is None else input_hash({"arquivo": digest, "nome": form.nome, **body.model_dump(mode="json")})
 
@@ -62,9 +77,14 @@ async def create(call: ApiCall) -> web.Response:
         raise ProblemError(
             "conteudo_repetido", f"Nada foi guardado: {error}. Se é outro envio: repetir=true."
         ) from None
+    except AnotherTextError as error:
+        said = f"Nada foi guardado: {error}. Para outro envio: outro nome, e repetir=true."
+        raise ProblemError("texto_diferente", said) from None
     first = created if before is None else bool(before.resultado["created"])
     headers = {"Location": f"{PREFIX}/lotes/{lote_id}"} | ({} if before is None else {REPLAYED: "true"})
-    return _answer(_told(await _standing(call, lote_id), created=created), CREATED if first else 200, headers)
+    aviso = _SAME_NAME if body is not None and body.repetir and not first else None
+    told = _told(await _standing(call, lote_id), created=created, aviso=aviso)
+    return _answer(told, CREATED if first else 200, headers)
 
 
 async def confirm(call: ApiCall) -> web.Response:
@@ -101,7 +121,7 @@ async def show_all(call: ApiCall) -> web.Response:
     async with call.deps.database.transaction() as connection:
         lotes = await listing.newest(connection, [call.empresa_id], page.cursor or None, page.limite + 1)
         counts = await listing.counts_of(connection, [lote.id for lote in lotes])
-    shown = [_told(BatchStanding(lote, counts[lote.id], 0)) for lote in lotes]
+    shown = [_told(BatchStanding(lote, counts[lote.id], 0, None)) for lote in lotes]
     return _paged(shown, page.limite, [lote.id for lote in lotes])
 
 
@@ -113,6 +133,25 @@ async def show_rows(call: ApiCall) -> web.Response:
         rows = await listing.rows(connection, call.id, page.cursor, page.limite + 1)
     shown = await asyncio.to_thread(_shown, rows)  # a thousand take 20 ms
     return _paged(shown, page.limite, [row.id for row in rows])
+
+
+async def _sent(call: ApiCall) -> tuple[Form, dict[str, str]]:
+    """Return the form that came, and the text of its fields. Raises ``ProblemError``; nothing is kept then."""
+    try:
+        form = await read_form(
+            call.request, call.deps.lists, ListaNova.model_fields, file=LARGEST, rest=REST, seconds=SECONDS
+        )
+        fields = {name: raw.decode() for name, raw in form.fields.items()}
+    except web.HTTPException as error:
+        codigo, said = _UNREAD[error.status]
+        headers = RETRY if codigo == "indisponivel" else {}
+        raise ProblemError(codigo, f"{said} Nada foi guardado.", headers=headers) from None
+    except UnicodeDecodeError:
+        raise ProblemError("pedido_invalido", "Os campos são texto em UTF-8. Nada foi guardado.") from None
+    if not form.nome:
+        erros = [wrong((FILE,), "obrigatorio", "é um arquivo")]
+        raise ProblemError("corpo_invalido", "Nada foi guardado.", erros=erros)
+    return replace(form, nome=form.nome.replace("\0", REPLACEMENT)), fields
 
 
 async def _once(
@@ -159,11 +198,12 @@ def _noted(call: ApiCall, key: str, tipo: str, corpo: str) -> Also:
 
 async def _gone_on(call: ApiCall, lote_id: int, file: Upload) -> None:
     """Store the rest of a list whose reader died: its caller repeats it for that reason."""
-    if (await _standing(call, lote_id)).lote.estado == EstadoLote.LENDO:
+    lote = (await _standing(call, lote_id)).lote
+    if lote.estado == EstadoLote.LENDO and (lote.assunto, lote.mensagem) == (file.assunto, file.mensagem):
         await upload(call.deps.database, call.empresa_id, file, call.quem)
 
 
-def _ready(body: ListaNova | None, refused: ProblemError | None, form: SentForm) -> Upload:
+def _ready(body: ListaNova | None, refused: ProblemError | None, form: Form) -> Upload:
     if body is None:
         raise refused or ProblemError("corpo_invalido", "")
     if body.tipo == "notas":
@@ -187,7 +227,7 @@ async def _standing(call: ApiCall, lote_id: int) -> BatchStanding:
     return found
 
 
-def _told(found: BatchStanding, *, created: bool = False) -> dict[str, Any]:
+def _told(found: BatchStanding, *, created: bool = False, aviso: str | None = None) -> dict[str, Any]:
     lote = found.lote
     totais = {
         "linhas": lote.linhas,
@@ -197,7 +237,8 @@ def _told(found: BatchStanding, *, created: bool = False) -> dict[str, Any]:
         "iguais": lote.iguais,
     }
     said = {name: getattr(lote, name) for name in ("id", "nome_arquivo", "tipo", "estado", "revisao")}
-    return LoteResposta.model_validate({**said, "created": created, "totais": totais}).model_dump(mode="json")
+    said |= {"created": created, "totais": totais, "primeiro": found.primeiro, "aviso": aviso}
+    return LoteResposta.model_validate(said).model_dump(mode="json")
 
 
 def _shown(rows: Sequence[Found]) -> list[dict[str, Any]]:

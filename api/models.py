@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from persistence.api.entities import LARGEST_ID
 from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
+from state_machine.mailing.addresses import NotAnAddressError, normalised
 from state_machine.proposal.states import EstadoProposta  # noqa: TC001 - pydantic reads the annotations
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 from state_machine.values.money import LIMITE
@@ -20,7 +21,6 @@ from state_machine.values.text.untrusted import REPLACEMENT
 
 NOME_DE_CLIENTE_MAX: Final = 255  # characters; the specification's, as of the e-mail
 DOCUMENTO_MAX: Final = 40  # characters as written, with mask and spaces
-_EMAIL: Final = re.compile(r"[^@\s]{1,64}@[^@\s]{1,188}\.[^@\s.]{1,63}")  # shape only
 _MES: Final = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])")
 _DECIMAIS: Final = 2
 _MONEY: Final = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,2})?")
@@ -37,9 +37,10 @@ def _spaced(text: str) -> str:
 
 
 def _email(text: str) -> str:
-    if not _EMAIL.fullmatch(text):
-        raise PydanticCustomError("email_invalido", "não é um endereço de e-mail")
-    return text
+    try:
+        return normalised(text)
+    except NotAnAddressError as error:
+        raise PydanticCustomError("email_invalido", "não é um endereço de e-mail") from error
 
 
 def _documento(text: str) -> str:

@@ -39,6 +39,7 @@ PROBLEMAS: Final[Mapping[str, tuple[int, str]]] = {
     "sem_aprovador": (409, "Ninguém pode aprovar pelo WhatsApp agora"),
     "ambiente_mudou": (409, "A chave é de outro ambiente"),
     "conteudo_repetido": (409, "O mesmo conteúdo já chegou com outro nome"),
+    "texto_diferente": (409, "O mesmo arquivo já foi decidido com outro texto"),
     "revisao_diferente": (409, "O lote não espera por este sim"),
     "sem_servidor_de_email": (409, "Esta instalação não envia e-mails"),
     "corpo_grande": (413, "O corpo é grande demais"),

@@ -14,6 +14,7 @@ from persistence.people import channels, services
 from persistence.people import companies as people
 from state_machine.protocol.channel import Canal, TipoDocumento
 from state_machine.values.documents import CNPJ, DocumentoInvalido
+from state_machine.values.text.untrusted import single_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,8 +86,9 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
         raise _refusal(
             f"--cnpj {form.cnpj}: os dígitos verificadores não conferem, ou falta algum caractere"
         ) from error
-    _require(bool(form.razao_social.strip()), "--razao-social está vazia")
-    _require(bool(form.inscricao_municipal.strip()), "--inscricao-municipal está vazia")
+    razao_social, inscricao_municipal = single_line(form.razao_social), single_line(form.inscricao_municipal)
+    _require(bool(razao_social), "--razao-social está vazia")
+    _require(bool(inscricao_municipal), "--inscricao-municipal está vazia")
     _require(
         bool(_IBGE.fullmatch(form.municipio)),
         "--municipio é o código IBGE da cidade: 7 dígitos que começam pelos do estado, como 3550308",
@@ -108,8 +110,8 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
         raise _refusal(f"--usuario: {error}") from error
     columns: dict[str, object] = {
         "cnpj": cnpj,
-        "razao_social": form.razao_social.strip(),
-        "inscricao_municipal": form.inscricao_municipal.strip(),
+        "razao_social": razao_social,
+        "inscricao_municipal": inscricao_municipal,
         "municipio_ibge": form.municipio,
         "regime": form.regime,
         "codigo_servico": form.codigo_servico,

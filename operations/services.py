@@ -13,6 +13,7 @@ from persistence.people import services
 from state_machine.services.codes import digits, dotted, nbs, plain_digits, table
 from state_machine.services.own import IbsCbs, Servico
 from state_machine.values.text.length import tamanho
+from state_machine.values.text.untrusted import single_line
 
 if TYPE_CHECKING:
     from persistence.audit.records import Author
@@ -61,7 +62,7 @@ async def add_to(connection: Connection, company: Any, form: ServiceForm, author
     The company gets a new version: summaries that were shown before are shown again before a yes counts.
     """
     codigo, row = _known(form.codigo)
-    descricao = " ".join((form.descricao or "").split()) or None
+    descricao = single_line(form.descricao or "") or None
     if descricao and (tamanho(descricao) > LONGEST or "|" in descricao):
         raise CommandRefusedError(f"A descrição tem até {LONGEST} caracteres, sem o sinal |. Nada mudou.")
     own = await services.of_company(connection, company.id, company.codigo_servico)

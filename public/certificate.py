@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Self
 
 import structlog
 from aiohttp import web
 
 from operations.certificate.link import CertificateLinks, LinkEndedError, NotNowError, TooManyFilesError
-from public.form import FormRefusedError, read_form
 from public.pages import Pages
 from state_machine.values.certificate import LARGEST_FILE, CertificateRefusedError
-from webhooks.bodies import Bodies
+from state_machine.values.errors import ProsaError
+from webhooks.bodies import READ_SECONDS, Bodies
+from webhooks.forms import read_form
 
 LINKS: Final = web.AppKey("LINKS", CertificateLinks)
 BODIES: Final = web.AppKey("BODIES", Bodies)
 PAGES: Final = web.AppKey("PAGES", Pages)
+
+SENHA: Final = "senha"
+REST: Final = 8 * 1024  # bytes; the longest password, and what a form puts around it and the file
+_KEPT: Final = "Nada foi guardado, e esta tentativa não foi contada."
+# By the status of what was not read.
+_UNREAD: Final = {
+    400: "O formulário chegou com defeito. Abra o link de novo e tente outra vez.",
+    408: "O arquivo não chegou inteiro a tempo. Confira a conexão e tente de novo.",
+    413: "O arquivo passa de 64 KB, e um certificado A1 tem uns 10 KB. Confira se é o .pfx ou .p12.",
+    415: "O que chegou não é o formulário desta página. Envie por ela.",
+    503: "Há muitos envios neste momento. Tente de novo em um minuto.",
+}
+
+
+class FormRefusedError(ProsaError, ValueError):
+    """The form was not read; the message says so in pt-BR. ``status``: of the answer."""
+
+    code = "form_refused"
+
+    def __init__(self, said: str, status: int = 422) -> None:
+        super().__init__(f"{said} {_KEPT}")
+        self.status = status
+
+    @classmethod
+    def unread(cls, status: int) -> Self:
+        """Return the refusal of what was not read, by its status."""
+        return cls(_UNREAD[status], status)
+
 
 _TOO_MANY: Final = str(FormRefusedError("Foram arquivos demais desta empresa em uma hora. Tente de novo mais tarde."))
 
@@ -39,9 +68,7 @@ async def send(request: web.Request) -> web.StreamResponse:
     except LinkEndedError:
         return _unread(request, pages.ended())
     try:
-        arquivo, senha = await read_form(request, request.app[BODIES])
-        if len(arquivo) > LARGEST_FILE:
-            raise FormRefusedError.too_large()
+        arquivo, senha = await _sent(request)
     except FormRefusedError as refused:
         return _unread(request, pages.form(link, status=refused.status, erro=str(refused)))
     try:
@@ -51,12 +78,30 @@ async def send(request: web.Request) -> web.StreamResponse:
     except TooManyFilesError:
         return pages.form(link, status=429, erro=_TOO_MANY)
     except NotNowError:
-        return pages.form(link, status=503, erro=str(FormRefusedError.busy()))
+        return pages.form(link, status=503, erro=str(FormRefusedError.unread(503)))
     except CertificateRefusedError as refused:
         log.info("certificate_refused", motivo=refused.motivo.value)
         return await _refused(links, pages, token, refused)
     log.info("certificate_kept")
     return pages.kept(kept)
+
+
+async def _sent(request: web.Request) -> tuple[bytes, str]:
+    """Return file and password, neither of them empty. Raises ``FormRefusedError``."""
+    try:
+        form = await read_form(
+            request, request.app[BODIES], (SENHA,), file=LARGEST_FILE, rest=REST, seconds=READ_SECONDS
+        )
+    except web.HTTPException as error:
+        raise FormRefusedError.unread(error.status) from None
+    if not form.content:
+        raise FormRefusedError("Faltou escolher o arquivo do certificado.")
+    if not form.fields.get(SENHA):
+        raise FormRefusedError("Faltou escrever a senha do certificado.")
+    try:
+        return form.content, form.fields[SENHA].decode()
+    except UnicodeDecodeError:
+        raise FormRefusedError("A senha chegou com caracteres que não consigo ler. Escreva de novo.", 400) from None
 
 
 async def _refused(links: CertificateLinks, pages: Pages, token: str, refused: CertificateRefusedError) -> web.Response:

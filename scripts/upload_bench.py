@@ -23,8 +23,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from api.app import create_api, mount
+from api.batches import BUDGET
 from api.call import ApiDeps
-from api.multipart import BUDGET
 from bot.process.run import settle
 from operations.api.keys import make_key
 from operations.company import add_company

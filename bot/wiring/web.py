@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from api.app import create_api
 from api.app import mount as mount_api
+from api.batches import BUDGET
 from api.call import ApiDeps
-from api.multipart import BUDGET
 from bot.master_key import vault_of
 from console.app import create_console, mount
 from console.render.model_spend import Preco

@@ -38,8 +38,10 @@ async def show(visita: Visita) -> web.StreamResponse:
         empresas = None if alcance.todas else alcance.empresas
         lista = page(list(await listing.newest(connection, empresas, before, PAGE + 1)), query, "id")
         counts = await listing.counts_of(connection, [lote.id for lote in lista.linhas])
+        primeiros = await listing.first_mails(connection, lista.linhas)
     return visita.pagina(
         "lotes.html",
+        primeiros=primeiros,
         pulso=seen,
         lista=lista,
         contagens=counts,

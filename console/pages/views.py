@@ -9,6 +9,7 @@ from aiohttp import web
 from console.access.locks import see_other
 from console.pages.queue import FILTERS, address, chosen, whole
 from persistence.access import views as staff_views
+from state_machine.values.text.untrusted import single_line
 
 if TYPE_CHECKING:
     from console.access.visit import Visita
@@ -18,7 +19,7 @@ FIELD_LENGTH: Final = 40  # characters; the longest filter is a colleague's name
 
 async def save(visita: Visita) -> web.StreamResponse:
     """Keep the filters of the form under a name; the same name again replaces what it meant."""
-    nome = " ".join((await visita.campo("nome", staff_views.NAME_LENGTH)).split())
+    nome = single_line(await visita.campo("nome", staff_views.NAME_LENGTH))
     filtros = chosen({name: await visita.campo(name, FIELD_LENGTH) for name in ("ver", *FILTERS)})
     empresa = filtros.get("empresa")
     if not nome or len(filtros) == 1:  # a whole list has its tab already

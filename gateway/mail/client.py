@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from typing import TYPE_CHECKING, Final, Self
 
@@ -16,7 +17,14 @@ from aiosmtplib import (
 
 from gateway.mail.message import to_bytes
 from gateway.mail.server import STARTTLS, TLS
-from state_machine.mailing.delivery import MailAccepted, MailDeferred, MailLost, MailRejected, MailUnreachable
+from state_machine.mailing.delivery import (
+    MailAccepted,
+    MailDeferred,
+    MailLost,
+    MailRejected,
+    MailUnmade,
+    MailUnreachable,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +38,9 @@ ANSWER_SECONDS: Final = 60.0  # for one command; a server that scans what it tak
 TEMPORARY: Final = 400  # answers from here on say no
 PERMANENT: Final = 500  # answers from here on are final
 CLOSING: Final = 421  # the server ends the connection with this answer
+# Answers to an address that say that nobody has it. What a server has against us it says as 5.7, and it is not meant.
+_NO_ADDRESS: Final = frozenset({550, 551, 553})
+_ENHANCED: Final = re.compile(r"5\.(\d{1,3})\.\d{1,3}\b")
 _FAULTS = (SMTPException, OSError, ValueError)  # ``TimeoutError`` and ``ssl.SSLError`` are among the second
 
 
@@ -65,7 +76,13 @@ class MailConnection:
 
     async def send(self, mail: Mail) -> MailOutcome:
         """Hand one mail in, once."""
-        content = await asyncio.to_thread(to_bytes, mail) if mail.files else to_bytes(mail)  # files take a while
+        try:
+            content = await asyncio.to_thread(to_bytes, mail) if mail.files else to_bytes(mail)  # files take a while
+        except ValueError:
+            return MailUnmade()
+        return await self._hand_in(mail, content)
+
+    async def _hand_in(self, mail: Mail, content: bytes) -> MailOutcome:
         kept = self._smtp is not None
         try:
             smtp = await self._begin(mail.sender)
@@ -73,14 +90,14 @@ class MailConnection:
             if not kept:  # a server may end a line that was idle for a while; a new one says more
                 return self._unreachable(error)
             self._drop()
-            return await self.send(mail)
+            return await self._hand_in(mail, content)
         except _FAULTS as error:
             return self._unreachable(error)
         try:
             await smtp.rcpt(mail.to)
         except SMTPRecipientRefused as error:
             if error.code >= TEMPORARY:
-                return await self._refused(smtp, error.code)
+                return await self._refused(smtp, error.code, address=_is_nobodys(error))
             return self._unreachable(error)
         except _FAULTS as error:
             return self._unreachable(error)
@@ -116,7 +133,7 @@ class MailConnection:
         await smtp.mail(sender)
         return smtp
 
-    async def _refused(self, smtp: SMTP, code: int) -> MailOutcome:
+    async def _refused(self, smtp: SMTP, code: int, *, address: bool = False) -> MailOutcome:
         """Tell a final no from another, and make the connection ready for the next mail."""
         try:
             if code == CLOSING:
@@ -125,7 +142,7 @@ class MailConnection:
                 await smtp.rset()
         except _FAULTS:
             self._drop()
-        return MailRejected(code) if code >= PERMANENT else MailDeferred(code)
+        return MailRejected(code, address) if code >= PERMANENT else MailDeferred(code)
 
     def _unreachable(self, error: Exception) -> MailUnreachable:
         self._drop()
@@ -136,3 +153,8 @@ class MailConnection:
         if self._smtp is not None:
             self._smtp.close()
             self._smtp = None
+
+
+def _is_nobodys(error: SMTPRecipientRefused) -> bool:
+    said = _ENHANCED.match(error.message)
+    return error.code in _NO_ADDRESS and (said is None or said[1] == "1")

@@ -1,19 +1,34 @@
-"""The bytes of a mail: headers, and text in two forms."""
+"""The bytes of a mail: headers, and text in two forms.
+
+No header that holds somebody's words goes through the library's reader of headers: it would take marks in them for its
+own, whether they come as text or as an ``Address``. They are encoded here, and stand as they are.
+"""
 
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.headerregistry import BaseHeader, HeaderRegistry, UnstructuredHeader
+from email.header import Header
+from email.headerregistry import BaseHeader, HeaderRegistry
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import format_datetime, formataddr
-from typing import TYPE_CHECKING, Final
+from email.utils import format_datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from state_machine.values.text.untrusted import single_line
 
 if TYPE_CHECKING:
     from email.policy import Policy
 
+_PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 .,!&'-]{0,50}")  # a subject that stands as it is, on one line
+_ADDRESS: Final = re.compile(r"[!#-'*+/-9=?A-Z^-~.-]+@[A-Za-z0-9.-]+")
+_OURS: Final = ("from", "to", "subject", "message-id", "list-unsubscribe")
+_NAMES: Final = (
+    *("From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "List-Unsubscribe", "List-Unsubscribe-Post"),
+    *("MIME-Version", "Content-Type"),
+)
 _TEXT: Final = """{texto}
 
 —
@@ -58,14 +73,14 @@ class Mail:
 
 
 def to_bytes(mail: Mail) -> bytes:
-    """Return the message as it is handed in, in ASCII. Raises ``ValueError`` for a header of several lines."""
+    """Return the message as it is handed in, in ASCII. Raises ``ValueError`` where it would be another than ours."""
     registry = HeaderRegistry()
-    for name in ("list-unsubscribe", "message-id"):
-        registry.map_to_type(name, _Whole)
+    for name in _OURS:
+        registry.map_to_type(name, _AsItIs)
     message = EmailMessage(SMTP.clone(max_line_length=76, cte_type="7bit", header_factory=registry))
-    message["From"] = formataddr((mail.nome, mail.sender))
-    message["To"] = mail.to
-    message["Subject"] = mail.assunto
+    message["From"] = f"{_encoded(mail.nome)} <{_address(mail.sender)}>"
+    message["To"] = _address(mail.to)
+    message["Subject"] = _encoded(mail.assunto)
     message["Date"] = format_datetime(datetime.now(UTC))
     message["Message-ID"] = mail.message_id
     message["Auto-Submitted"] = "auto-generated"
@@ -76,14 +91,41 @@ def to_bytes(mail: Mail) -> bytes:
     for file in mail.files:
         kind, _, subtype = file.mime.partition("/")
         message.add_attachment(file.conteudo, maintype=kind, subtype=subtype, filename=file.nome)
-    return message.as_bytes()
+    content = message.as_bytes()
+    head = content.partition(b"\r\n\r\n")[0].split(b"\r\n")
+    names = [line.partition(b":")[0].decode() for line in head if not line.startswith((b" ", b"\t"))]
+    if sorted(names) != sorted(_NAMES):
+        raise ValueError("the headers are not those that were written")
+    return content
 
 
-class _Whole(UnstructuredHeader, BaseHeader):
-    """A header of one long word: folded, it would be encoded, and mean nothing to the programs that look for it."""
+class _AsItIs(BaseHeader):
+    """A header that is neither read nor encoded by the library: it is folded behind encoded words, if at all.
+
+    One long word, as an address to click on, means nothing to programs once it is encoded.
+    """
+
+    max_count = 1
+
+    @classmethod
+    def parse(cls, value: str, kwds: dict[str, Any]) -> None:
+        kwds["decoded"], kwds["parse_tree"] = value, None
 
     def fold(self, *, policy: Policy) -> str:
-        return f"{self.name}: {self}{policy.linesep}"
+        folded = str(self).replace("?= ", f"?={policy.linesep} ")
+        return f"{self.name}: {folded}{policy.linesep}"
+
+
+def _encoded(words: str) -> str:
+    """Return somebody's words on one line, in letters that mean nothing to a reader of headers."""
+    line = single_line(words)
+    return line if _PLAIN.fullmatch(line) else " ".join(Header(line, "utf-8", maxlinelen=60).encode().split())
+
+
+def _address(address: str) -> str:
+    if not _ADDRESS.fullmatch(address) or "=?" in address:
+        raise ValueError("not an address for a header")
+    return address
 
 
 def _html(mail: Mail) -> str:

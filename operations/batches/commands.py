@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from operations.batches import orders
 from operations.batches.orders import AnotherRevisionError, UnknownBatchError
-from operations.batches.upload import RepeatedContentError, upload
+from operations.batches.upload import AnotherTextError, RepeatedContentError, upload
 from operations.channel import company_of
 from operations.protocol import CommandRefusedError
 from persistence.batches import listing
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from operations.batches.upload import Upload
     from persistence.db.engine import Database
 
+TEXT_SHOWN: Final = 1_000  # characters of the first mail
 MAILS_SHOWN: Final = 20  # of those that carry notes: what a terminal shows at once; GET /lotes/{id}/linhas has all
 QUEM: Final = "linha de comando"
 _SAID: Final = {
@@ -52,11 +53,15 @@ async def send_list(
         raise CommandRefusedError(f"{file.nome_arquivo} {error}. Nada foi guardado.") from error
     except RepeatedContentError as error:
         raise CommandRefusedError(f"Nada foi guardado: {error}. Se é outro envio, use --repetir.") from error
+    except AnotherTextError as error:
+        raise CommandRefusedError(f"Nada mudou: {error}. Para outro envio, mude o nome e use --repetir.") from error
     except AnotherRevisionError as error:
         raise CommandRefusedError(f"Nada foi enviado: {error}.") from error
     found = await orders.standing(database, lote.id)
-    first = [] if created else ["Este arquivo já tinha chegado; vale o lote de então."]
-    return [*first, *_told(found), *await _carried(database, lote.id), *_next(found)]
+    first = [] if created else ["Este arquivo já tinha chegado; vale o lote de então, com o texto de agora."]
+    if file.repetir and not created:
+        first.append("--repetir não faz outro envio com o mesmo nome: para outro, mude o nome do arquivo.")
+    return [*first, *_told(found), *await _carried(database, lote.id), *_first(found), *_next(found)]
 
 
 async def show_batch(database: Database, lote_id: int) -> list[str]:
@@ -102,6 +107,15 @@ async def _carried(database: Database, lote_id: int) -> list[str]:
     lines = [f"Linha {row.linha}, {row.email}: {', '.join(nota['numero'] for nota in row.notas)}" for row in rows]
     more = [f"e mais {mails - len(rows)}"] if mails > len(rows) else []
     return [f"{mails} e-mails levam notas:", *lines, *more] if rows else []
+
+
+def _first(found: BatchStanding) -> list[str]:
+    mail = found.primeiro
+    if mail is None:
+        return []
+    text = mail.mensagem if len(mail.mensagem) <= TEXT_SHOWN else f"{mail.mensagem[:TEXT_SHOWN]}…"
+    said = [f"Assunto: {mail.assunto}", *text.splitlines()]
+    return [f"O primeiro e-mail, da linha {mail.linha}, para {mail.email}:", *(f"  {line}".rstrip() for line in said)]
 
 
 def _next(found: BatchStanding) -> list[str]:

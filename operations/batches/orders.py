@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from persistence.audit import records as audit
-from persistence.batches import records
+from persistence.batches import listing, records
 from state_machine.mailing.states import ENCERRADOS, EstadoLinha, EstadoLote
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from persistence.batches.listing import FirstMail
     from persistence.db.connection import Connection
     from persistence.db.connection import Row as Found
     from persistence.db.engine import Database
@@ -38,11 +39,15 @@ class AnotherRevisionError(ProsaError):
 
 @dataclass(frozen=True, slots=True)
 class BatchStanding:
-    """A batch and its rows by their state; ``incertas``: mails of which an answer was lost."""
+    """A batch and its rows by their state; ``incertas``: mails of which an answer was lost.
+
+    ``primeiro``: the first mail as it will look, while the batch waits for a yes.
+    """
 
     lote: Found
     linhas: dict[EstadoLinha, int]
     incertas: int
+    primeiro: FirstMail | None
 
     @property
     def prontas(self) -> int:
@@ -64,7 +69,8 @@ async def standing(database: Database, lote_id: int) -> BatchStanding:
     async with database.transaction() as connection:
         lote = await _known(connection, lote_id)
         linhas = await records.counts(connection, lote_id)
-        return BatchStanding(lote, linhas, await records.uncertain(connection, lote_id))
+        first = await listing.first_mails(connection, [lote])
+        return BatchStanding(lote, linhas, await records.uncertain(connection, lote_id), first.get(lote_id))
 
 
 async def confirm(

@@ -29,6 +29,15 @@ class RepeatedContentError(ProsaError):
         self.lote_id = lote_id
 
 
+class AnotherTextError(ProsaError):
+    """The same file was a batch before, with other words, and somebody has decided about it already."""
+
+    code = "texto_diferente"
+
+    def __init__(self, lote: Found) -> None:
+        super().__init__(f"este arquivo já é o lote {lote.id}, {lote.estado}, com outro assunto ou outra mensagem")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
     """A file as it came, and the words of the rows that have none of their own; ``repetir``: knowingly once more."""
@@ -45,9 +54,10 @@ async def upload(
 ) -> tuple[Found, bool]:
     """Return the batch of this file as it stands when its rows are stored, and whether it is new.
 
-    A file that came before is answered with its first batch; one whose reader died is gone on with. ``also``: what the
-    transaction that makes or finds the batch stores besides. Raises ``ListRefusedError`` and ``RepeatedContentError``;
-    nothing is stored then.
+    A file that came before is answered with its first batch; one whose reader died is gone on with. Until somebody
+    decides about a batch, other words take the place of its own, with another revision. ``also``: what the transaction
+    that makes or finds the batch stores besides. Raises ``ListRefusedError``, ``RepeatedContentError`` and
+    ``AnotherTextError``; nothing is stored then.
     """
     leitura = await asyncio.to_thread(read, file.nome_arquivo, file.conteudo, file.assunto, file.mensagem)
     values = {
@@ -77,6 +87,14 @@ async def upload(
         if made is not None:
             await audit.write(
                 connection, staff_id=None, quem=quem, acao="mandou lote", alvo=f"lote {made.id}", empresa_id=empresa_id
+            )
+        elif (batch.assunto, batch.mensagem) != (file.assunto, file.mensagem):
+            changed = await records.replace(connection, batch.id, values)
+            if changed is None:
+                raise AnotherTextError(batch)
+            batch = changed
+            await audit.write(
+                connection, staff_id=None, quem=quem, acao="mudou lote", alvo=f"lote {batch.id}", empresa_id=empresa_id
             )
         await also(connection, batch, made is not None)
     if batch.estado == EstadoLote.LENDO and batch.revisao == leitura.revisao:

@@ -1,13 +1,17 @@
 """Batches and rows page by page, and how far batches are."""
 
+# ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
 from persistence.tables import lote_linhas, lotes
-from state_machine.mailing.states import ENCERRADOS, EstadoLinha
+from state_machine.mailing.states import ENCERRADOS, EstadoLinha, EstadoLote
+from state_machine.mailing.text import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -17,6 +21,21 @@ if TYPE_CHECKING:
 
 GOING: Final = 10  # batches at once of a company, for people to choose from
 _SHOWN: Final = tuple(lote_linhas.c[name] for name in ("id", "linha", "estado", "email", "problemas", "notas"))
+_FIRST: Final = f"""
+SELECT l.lote_id, l.linha, l.email, l.dados, l.notas FROM unnest($1::bigint[]) AS r(id), LATERAL (
+    SELECT * FROM lote_linhas WHERE lote_id = r.id AND estado = '{EstadoLinha.PENDING}' ORDER BY id LIMIT 1) AS l
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstMail:
+    """The first mail of a batch as it will look, and the numbers of the notes that go with it."""
+
+    linha: int
+    email: str
+    assunto: str
+    mensagem: str
+    notas: list[str]
 
 
 async def newest(
@@ -52,6 +71,20 @@ async def carrying(connection: Connection, lote_id: int, limit: int) -> tuple[Se
     mails = mails.where(*carries, lote_linhas.c.estado != EstadoLinha.INVALID)
     found = (await connection.execute(mails.order_by(lote_linhas.c.id).limit(limit))).all()
     return found, found[0].quantas if found else 0
+
+
+async def first_mails(connection: Connection, batches: Collection[Any]) -> dict[int, FirstMail]:
+    """Return the first mail of each batch that waits for a yes, by the batch's id."""
+    waiting = {lote.id: lote for lote in batches if lote.estado == EstadoLote.AGUARDANDO_CONFIRMACAO}
+    return {
+        row.lote_id: FirstMail(
+            row.linha,
+            row.email,
+            *text_of(waiting[row.lote_id].assunto, waiting[row.lote_id].mensagem, row.dados),
+            [nota["numero"] for nota in row.notas or ()],
+        )
+        for row in await connection.exec_driver_sql(_FIRST, (list(waiting),))
+    }
 
 
 async def counts_of(connection: Connection, ids: Collection[int]) -> dict[int, dict[EstadoLinha, int]]:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from persistence.db.jsontext import storable
 from persistence.people.channels import counts
 from state_machine.cancellation.machine import StatusNota
-from state_machine.mailing.notes import DOCUMENTO, MailedNote, month_of, problem, words
+from state_machine.mailing.notes import MailedNote, document_of, month_of, problem, words
 from state_machine.mailing.reading import REVISAO
 from state_machine.mailing.states import EstadoLinha
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.period import MesOuAno
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
     from datetime import datetime
 
     from persistence.db.connection import Connection
@@ -53,7 +53,8 @@ FROM (SELECT string_agg(linha || ':' || notas, ',' ORDER BY linha) AS notas FROM
 WHERE lotes.id = $1 AND r.notas IS NOT NULL
 """
 _STAND = f"""
-SELECT count(*) FROM nfse_processada WHERE emissao_id = ANY($1::bigint[]) AND status = '{StatusNota.AUTORIZADO}'
+SELECT count(*) FROM nfse_processada
+WHERE emissao_id = ANY($1::bigint[]) AND status IN ('{StatusNota.AUTORIZADO}', '{StatusNota.CANCELAMENTO_PENDENTE}')
 """
 
 
@@ -63,7 +64,7 @@ async def find(connection: Connection, lote_id: int) -> bool:
     if not rows:
         return False
     months = {row.id: month_of(row.dados) or _arrived(row.criado_em) for row in rows}
-    asked = [(row.id, row.email, _document(row.dados), months[row.id].inicio, months[row.id].depois) for row in rows]
+    asked = [(row.id, row.email, document_of(row.dados), months[row.id].inicio, months[row.id].depois) for row in rows]
     found = (await connection.exec_driver_sql(_FOUND, (rows[0].empresa_id, *zip(*asked, strict=True)))).all()
     notas = {
         linha_id: [MailedNote(row.emissao_id, row.numero, row.valor) for row in group]
@@ -87,11 +88,6 @@ async def stand(connection: Connection, emissoes: Collection[int]) -> bool:
 def _arrived(moment: datetime) -> MesOuAno:
     day = moment.astimezone(SAO_PAULO)
     return MesOuAno(day.year, day.month)
-
-
-def _document(dados: Mapping[str, str]) -> str | None:
-    written = "".join(character for character in dados.get(DOCUMENTO, "") if character.isalnum())
-    return written.upper() or None
 
 
 def _stored(row: Any, mes: MesOuAno, notas: list[MailedNote]) -> tuple[Any, ...]:

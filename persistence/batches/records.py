@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence.batches import mailed_notes
+from persistence.batches import mailed_notes, work
 from persistence.db.jsontext import clean, storable
-from persistence.tables import email_suprimido, lote_fila, lote_linhas, lotes
+from persistence.tables import lote_fila, lote_linhas, lotes
 from persistence.versions import literals
 from state_machine.mailing.reading import problems
 from state_machine.mailing.states import ENCERRADOS, EstadoLinha, EstadoLote, StatusLote
@@ -75,6 +75,18 @@ async def make(connection: Connection, values: Mapping[str, Any]) -> Found | Non
     return (await connection.execute(statement)).one_or_none()
 
 
+async def replace(connection: Connection, lote_id: int, values: Mapping[str, Any]) -> Found | None:
+    """Let other words, and the rows that were read with them, take the place of a batch's; ``None``: it is decided."""
+    undecided = lotes.c.estado.in_((EstadoLote.LENDO, EstadoLote.AGUARDANDO_CONFIRMACAO))
+    said = {name: values[name] for name in ("assunto", "mensagem", "revisao", "linhas", "ignoradas", "iguais")}
+    statement = lotes.update().where(lotes.c.id == lote_id, undecided).returning(lotes)
+    changed = statement.values(estado=EstadoLote.LENDO, atualizado_em=sa.func.now(), **said)
+    found = (await connection.execute(changed)).one_or_none()
+    if found is not None:
+        await connection.execute(lote_linhas.delete().where(lote_linhas.c.lote_id == lote_id))
+    return found
+
+
 async def ingest(database: Database, lote_id: int, leitura: ListaLida) -> None:
     """Store the rows, each chunk by itself and each row once, and say that they are all there.
 
@@ -84,22 +96,24 @@ async def ingest(database: Database, lote_id: int, leitura: ListaLida) -> None:
     while chunk := list(islice(rows, CHUNK)):
         columns = await asyncio.to_thread(_columns, chunk)  # a chunk of long texts takes 20 ms
         async with database.transaction() as connection:
-            if not await _is_reading(connection, lote_id):
+            if not await _is_reading(connection, lote_id, leitura):
                 return
             await connection.exec_driver_sql(_INGEST, (lote_id, *columns))
     while leitura.has_notes:
         async with database.transaction() as connection:
-            if not await _is_reading(connection, lote_id) or not await mailed_notes.find(connection, lote_id):
+            if not await _is_reading(connection, lote_id, leitura) or not await mailed_notes.find(connection, lote_id):
                 break
     async with database.transaction() as connection:
-        if await _is_reading(connection, lote_id):
+        if await _is_reading(connection, lote_id, leitura):
             await mailed_notes.revise(connection, lote_id)
-            await _leave_out_suppressed(connection, lote_id)
+            await work.leave_out_suppressed(connection, lote_id)
             await _change(connection, lote_id, estado=EstadoLote.AGUARDANDO_CONFIRMACAO)
 
 
-async def _is_reading(connection: Connection, lote_id: int) -> bool:
-    statement = sa.select(lotes.c.id).where(lotes.c.id == lote_id, lotes.c.estado == EstadoLote.LENDO)
+async def _is_reading(connection: Connection, lote_id: int, leitura: ListaLida) -> bool:
+    """Say whether a batch waits for these rows, and not for those of other words."""
+    waits = (lotes.c.estado == EstadoLote.LENDO, lotes.c.revisao == leitura.revisao)
+    statement = sa.select(lotes.c.id).where(lotes.c.id == lote_id, *waits)
     return (await connection.execute(statement.with_for_update())).one_or_none() is not None
 
 
@@ -112,21 +126,6 @@ def _values(linha: LinhaLida) -> tuple[Any, ...]:
     email = None if linha.email is None else clean(linha.email)
     said = (storable(linha.dados), storable(problems(linha)), "[]" if linha.notas else None)
     return linha.chave, linha.linha, estado.value, email, *said, token_urlsafe(TOKEN_BYTES)
-
-
-async def _leave_out_suppressed(connection: Connection, lote_id: int) -> None:
-    statement = (
-        lote_linhas.update()
-        .where(
-            lote_linhas.c.lote_id == lote_id,
-            lote_linhas.c.estado == EstadoLinha.PENDING,
-            lotes.c.id == lote_id,
-            email_suprimido.c.empresa_id == lotes.c.empresa_id,
-            email_suprimido.c.email == lote_linhas.c.email,
-        )
-        .values(estado=EstadoLinha.INVALID, problemas=[{"codigo": "suprimido", "detalhe": "pediu para não receber"}])
-    )
-    await connection.execute(statement)
 
 
 async def _change(connection: Connection, lote_id: int, **values: Any) -> None:

@@ -54,7 +54,8 @@ UPDATE lote_linhas SET incertas = incertas + 1, atualizado_em = now(),
 WHERE lote_id = $1 AND estado = '{EstadoLinha.PROCESSING}'
 """
 _SUPPRESS = f"""
-UPDATE lote_linhas l SET estado = '{EstadoLinha.INVALID}', problemas = $2::jsonb, atualizado_em = now()
+UPDATE lote_linhas l SET estado = '{EstadoLinha.INVALID}', atualizado_em = now(),
+    problemas = jsonb_build_array(jsonb_build_object('codigo', 'suprimido', 'detalhe', s.motivo))
 FROM lotes, email_suprimido s
 WHERE l.lote_id = $1 AND lotes.id = $1 AND l.estado = '{EstadoLinha.PENDING}'
     AND s.empresa_id = lotes.empresa_id AND s.email = l.email
@@ -87,6 +88,11 @@ WITH nosso AS MATERIALIZED (SELECT id FROM lotes WHERE id = $1 AND epoch = $2 FO
 UPDATE lote_linhas l SET estado = $4, a_partir_de = now() + $5::interval, problemas = $6::jsonb,
     incertas = incertas + $7, attempts = attempts - $8, atualizado_em = now()
 FROM nosso WHERE l.id = $3 AND l.lote_id = nosso.id AND l.estado = '{EstadoLinha.PROCESSING}'
+"""
+_BOUNCED = """
+INSERT INTO email_suprimido (empresa_id, email, motivo)
+SELECT lotes.empresa_id, l.email, $2 FROM lote_linhas l JOIN lotes ON lotes.id = l.lote_id WHERE l.id = $1
+ON CONFLICT DO NOTHING
 """
 _REST = f"""
 SELECT (SELECT estado FROM lotes WHERE id = $1 AND epoch = $2 AND status = '{StatusLote.PROCESSING}'
@@ -164,6 +170,8 @@ async def settle(connection: Connection, batch: TakenBatch, row_id: int, settled
     problemas = [] if settled.problema is None else [settled.problema]
     arguments = (batch.id, batch.epoch, row_id, settled.estado.value, again, problemas)
     done = await connection.exec_driver_sql(_SETTLE, (*arguments, int(settled.incerta), int(settled.not_sent)))
+    if done.rowcount and settled.suppressed is not None:
+        await connection.exec_driver_sql(_BOUNCED, (row_id, settled.suppressed))
     return bool(done.rowcount)
 
 
@@ -172,8 +180,7 @@ async def leave(connection: Connection, batch: TakenBatch, pause: timedelta = ti
 
     ``pause``: how long rows wait that are due and may not go.
     """
-    suppressed = [{"codigo": "suprimido", "detalhe": "pediu para não receber"}]
-    await connection.exec_driver_sql(_SUPPRESS, (batch.id, suppressed))
+    await leave_out_suppressed(connection, batch.id)
     rest = (await connection.exec_driver_sql(_REST, (batch.id, batch.epoch))).one()
     if rest.estado is None:
         return None
@@ -190,12 +197,26 @@ async def leave(connection: Connection, batch: TakenBatch, pause: timedelta = ti
     return estado
 
 
+async def leave_out_suppressed(connection: Connection, lote_id: int) -> None:
+    """Tell of the rows whose address gets no more mail of the company."""
+    await connection.exec_driver_sql(_SUPPRESS, (lote_id,))
+
+
 async def mark_failed(connection: Connection, batch: TakenBatch, error: str, after: timedelta) -> bool:
     """Give the batch back with what went wrong, to be tried again later; says whether it was ours."""
     found = (await connection.exec_driver_sql(_FAIL, (batch.id, batch.epoch, error[:ERROR_LENGTH]))).one_or_none()
     if found is not None and found.estado == EstadoLote.PROCESSANDO:
         await connection.exec_driver_sql(_QUEUE, (batch.id, after))
+    elif found is not None:
+        await _close(connection, batch.id)
+        await connection.exec_driver_sql(_LEAVE, (batch.id, StatusLote.DONE.value, found.estado, None))
     return found is not None
+
+
+async def _close(connection: Connection, lote_id: int) -> None:
+    """End the rows of a stopped batch: the mail in hand may have arrived, nothing more goes."""
+    await connection.exec_driver_sql(_INHERIT, (lote_id, [UNCERTAIN], timedelta(0)))
+    await connection.exec_driver_sql(_CANCEL, (lote_id,))
 
 
 async def recover(connection: Connection) -> int:
@@ -205,6 +226,5 @@ async def recover(connection: Connection) -> int:
         if row.estado == EstadoLote.PROCESSANDO:
             await connection.exec_driver_sql(_QUEUE, (row.id, timedelta(0)))
         else:
-            await connection.exec_driver_sql(_INHERIT, (row.id, [UNCERTAIN], timedelta(0)))
-            await connection.exec_driver_sql(_CANCEL, (row.id,))
+            await _close(connection, row.id)
     return len(found)

@@ -31,7 +31,7 @@ lotes = sa.Table(
     sa.Column("revisao", sa.String(16), nullable=False),  # of the rows as they were read: a yes names it
     _count("linhas"),  # rows of the file below its header
     _count("ignoradas"),  # of them, the empty ones
-    _count("iguais"),  # of them, those whose address stood above already
+    _count("iguais"),  # of them, those whose cells stood above already
     sa.Column("status", sa.String(20), nullable=False, server_default=StatusLote.PENDING.value),
     _count("attempts"),
     sa.Column("last_attempt", MOMENT),  # of the worker that has it: its heartbeat
@@ -55,7 +55,7 @@ lote_linhas = sa.Table(
     metadata,
     id_(),  # also the order of the file
     sa.Column("lote_id", sa.ForeignKey("lotes.id", ondelete="CASCADE"), nullable=False),
-    sa.Column("chave", sa.String(300), nullable=False),  # the normalised address; of an invalid row, its line
+    sa.Column("chave", sa.String(300), nullable=False),  # address (and document, month of notes), or line
     sa.Column("linha", sa.Integer, nullable=False),  # as a spreadsheet program numbers it
     sa.Column("estado", sa.String(20), nullable=False, server_default=EstadoLinha.PENDING.value),
     sa.Column("email", sa.String(_ADDRESS)),

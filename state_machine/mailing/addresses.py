@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from email_validator import EmailNotValidError, validate_email
 
 from state_machine.values.errors import ProsaError
+from state_machine.values.text.untrusted import single_line
 
 
 class NotAnAddressError(ProsaError, ValueError):
@@ -13,13 +17,25 @@ class NotAnAddressError(ProsaError, ValueError):
     code = "email_invalido"
 
 
+LONGEST: Final = 320  # characters as somebody writes one, with a name before it; an address has 254
+_NAMED: Final = re.compile(r"[^<>]*<([^<>]*)>")
+
+
 def normalised(text: str) -> str:
     """Return the address in lower case, its domain as IDNA writes it. Raises ``NotAnAddressError``.
 
-    Nobody is asked whether the domain exists. Letters outside ASCII before the @ are refused: few servers take them.
+    What nobody sees, a name before it and ``mailto:`` are no part of it. Nobody is asked whether the domain exists.
+    Letters outside ASCII before the @ are refused, as few servers take them, and what a mail reads as encoded.
     """
+    written = single_line(text[: LONGEST + 1])
+    if named := _NAMED.fullmatch(written):
+        written = named[1].strip()
+    if written[:7].lower() == "mailto:":
+        written = written[7:]
     try:
-        found = validate_email(text.strip(), check_deliverability=False, allow_smtputf8=False)
+        if len(text) > LONGEST or "=?" in written:
+            raise NotAnAddressError("não é um endereço de e-mail")
+        found = validate_email(written, check_deliverability=False, allow_smtputf8=False)
     except EmailNotValidError as error:
         raise NotAnAddressError("não é um endereço de e-mail") from error
     return f"{found.local_part}@{found.ascii_domain}".lower()

@@ -14,6 +14,7 @@ UNCERTAIN_MAX: Final = 2  # lost answers after which nothing is sent any more: a
 UNCERTAIN: Final = {"codigo": "sem_resposta", "detalhe": "o servidor não respondeu; pode ter chegado"}
 CANCELLED: Final = {"codigo": "nota_cancelada", "detalhe": "uma nota deste e-mail foi cancelada depois da confirmação"}
 NO_FILE: Final = {"codigo": "documento_indisponivel", "detalhe": "o PDF ou o XML de uma nota não pôde ser buscado"}
+UNMADE: Final = {"codigo": "email_impossivel", "detalhe": "não há como escrever um e-mail com estas palavras"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,10 @@ class MailDeferred:
 
 @dataclass(frozen=True, slots=True)
 class MailRejected:
-    """The server will not take it (5xx)."""
+    """The server will not take it (5xx); ``address``: as nobody has this address."""
 
     codigo: int
+    address: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,12 @@ class MailIncomplete:
     final: bool = False
 
 
-MailOutcome = MailAccepted | MailDeferred | MailRejected | MailLost | MailUnreachable | MailIncomplete
+@dataclass(frozen=True, slots=True)
+class MailUnmade:
+    """Of its words no mail can be made. Nothing was sent, and no repetition changes that."""
+
+
+MailOutcome = MailAccepted | MailDeferred | MailRejected | MailLost | MailUnreachable | MailIncomplete | MailUnmade
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class Settled:
     """How a row stands after an attempt.
 
     ``depois``: seconds until the next one. ``incerta``: its answer was lost. ``not_sent``: it does not count.
+    ``suppressed``: why the address gets no more mail of the company.
     """
 
     estado: EstadoLinha
@@ -69,6 +77,7 @@ class Settled:
     problema: dict[str, str] | None = None
     incerta: bool = False
     not_sent: bool = False
+    suppressed: str | None = None
 
 
 def settle(outcome: MailOutcome, attempts: int, incertas: int, ladder: Sequence[float], unknown: float) -> Settled:
@@ -81,14 +90,17 @@ def settle(outcome: MailOutcome, attempts: int, incertas: int, ladder: Sequence[
             return Settled(EstadoLinha.DONE)
         case MailDeferred(codigo):
             return _later(attempts - incertas, ladder, _said("recusado_por_ora", codigo))
-        case MailRejected(codigo):
-            return Settled(EstadoLinha.FAILED, problema=_said("recusado", codigo))
+        case MailRejected(codigo, address):
+            why = f"o servidor deste endereço respondeu {codigo}" if address else None
+            return Settled(EstadoLinha.FAILED, problema=_said("recusado", codigo), suppressed=why)
         case MailLost():
             if incertas + 1 >= UNCERTAIN_MAX:
                 return Settled(EstadoLinha.FAILED, problema=UNCERTAIN, incerta=True)
             return Settled(EstadoLinha.PENDING, unknown, UNCERTAIN, incerta=True)
         case MailUnreachable():
             return Settled(EstadoLinha.PENDING, not_sent=True)
+        case MailUnmade():
+            return Settled(EstadoLinha.INVALID, problema=UNMADE, not_sent=True)
         case MailIncomplete(final=True):
             return Settled(EstadoLinha.FAILED, problema=CANCELLED)
         case MailIncomplete():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 COMPETENCIA: Final = "competencia"  # columns that say which month's notes go, and whose
 DOCUMENTO: Final = "documento"
 MOST_NOTES: Final = 20  # of one mail: their PDFs and XMLs are a few megabytes, and mail servers take some ten
+_DOCUMENT_WRITTEN: Final = 20  # characters, with marks and spaces
 _MONTH: Final = re.compile(
     r"(?P<ano>20\d\d)-(?P<mes>0[1-9]|1[0-2])|(?P<outro_mes>0?[1-9]|1[0-2])/(?P<outro_ano>20\d\d)"
 )
@@ -27,6 +28,12 @@ class NotAMonthError(ProsaError, ValueError):
     """What stands in the column is no month."""
 
     code = "competencia_invalida"
+
+
+class NotADocumentError(ProsaError, ValueError):
+    """What stands in the column is no document."""
+
+    code = "documento_invalido"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,17 @@ def month_of(dados: Mapping[str, str]) -> MesOuAno | None:
     if found is None:
         raise NotAMonthError("tem uma competência que não é um mês como 2026-11")
     return MesOuAno(int(found[1] or found[4]), int(found[2] or found[3]))
+
+
+def document_of(dados: Mapping[str, str]) -> str | None:
+    """Return the document that a row names, without its marks; ``None``: it names none.
+
+    Raises ``NotADocumentError`` for what is longer than one.
+    """
+    written = dados.get(DOCUMENTO, "")
+    if len(written) > _DOCUMENT_WRITTEN:
+        raise NotADocumentError("tem um documento que não é CPF nem CNPJ")
+    return "".join(character for character in written if character.isalnum()).upper() or None
 
 
 def words(mes: MesOuAno, notas: Sequence[MailedNote], assunto: str | None) -> dict[str, str]:

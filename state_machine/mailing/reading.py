@@ -5,12 +5,22 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from state_machine.mailing.addresses import NotAnAddressError, normalised
-from state_machine.mailing.notes import NotAMonthError, month_of
-from state_machine.mailing.text import ASSUNTO_MAX, MENSAGEM_MAX, text_of
+from state_machine.mailing.notes import NotADocumentError, NotAMonthError, document_of, month_of
+from state_machine.mailing.text import (
+    ASSUNTO,
+    ASSUNTO_MAX,
+    MENSAGEM,
+    MENSAGEM_MAX,
+    PLACE_MAX,
+    length_of,
+    places,
+    templates_of,
+)
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
@@ -19,13 +29,22 @@ if TYPE_CHECKING:
 LARGEST: Final = 10 * 1024 * 1024  # bytes of a file
 MOST_ROWS: Final = 10_000
 MOST_COLUMNS: Final = 50
+LONGEST: Final = 500_000  # characters of one row: what is split by one call, in ten milliseconds
+CELL_MAX: Final = MENSAGEM_MAX  # characters of one cell: nothing longer has a place in a mail
 NAME_MAX: Final = 255  # characters of a file's name
 REVISAO: Final = 12  # hex digits: a person types it; it binds a yes, and keeps no secret
 SEPARATORS: Final = (";", ",", "\t", "|")
-ENCODINGS: Final = ("utf-8-sig", "cp1252")
 _SUFFIXES: Final = (".csv", ".tsv", ".txt")
 _OTHER_FILES: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"%PDF", b"\x1f\x8b")  # xlsx and ods, xls, pdf, gzip
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+_PIECE: Final = 64 * 1024  # characters that are decoded at once
+# Letters of UTF-8 that were read as Windows-1252, and bytes that this one does not know.
+_HIGH: Final = bytes(range(0x80, 0xC0)).decode("cp1252", "ignore")
+_OTHER_ENCODING: Final = re.compile(f"[ÂÃ][{re.escape(_HIGH)}]|â€|[\udc80-\udcff]")
 _EMAIL: Final = frozenset({"email", "e-mail"})
+_ADDRESS: Final = re.compile(r"(?:[^<>]*<)?[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+>?")
+# What a spreadsheet shows where a formula found nothing, or a column is narrow.
+_SHEET_ERROR: Final = re.compile(r"#(?:N/[AD]|[A-ZÀ-Ý/0]+[!?]|#+)|Err:\d{3}")
 
 
 class ListRefusedError(ProsaError, ValueError):
@@ -57,7 +76,7 @@ class LinhaLida:
 
 @dataclass(slots=True)
 class ListaLida:
-    """What was read: the rows in their order, and how many had no cell or an address from above."""
+    """What was read: the rows in their order, and how many had no cell, or the cells of one above."""
 
     sha256: str
     revisao: str = ""
@@ -84,16 +103,19 @@ def read(nome: str, content: bytes, assunto: str | None, mensagem: str | None) -
     _check_file(nome, content)
     found = ListaLida(hashlib.sha256(content).hexdigest())
     digest = hashlib.sha256(repr((assunto, mensagem)).encode())
-    seen: set[str] = set()
+    seen: dict[str, LinhaLida] = {}
     for number, cells in _records(content):
         if not any(cells.values()):
             found.ignoradas += 1
         else:
             linha = _row(number, cells, assunto, mensagem)
-            if linha.chave in seen:
+            same = seen.setdefault(linha.chave, linha)
+            if same is not linha and same.dados == linha.dados:
                 found.iguais += 1
             else:
-                seen.add(linha.chave)
+                if same is not linha:
+                    said = f"tem o endereço da linha {same.linha}, e outros dados"
+                    linha = _invalid(number, dict(linha.dados), "endereco_repetido", said, linha.email)
                 found.linhas.append(linha)
                 digest.update(repr((linha.linha, linha.chave, sorted(linha.dados.items()))).encode())
         if found.total > MOST_ROWS:
@@ -111,91 +133,164 @@ def _check_file(nome: str, content: bytes) -> None:
         raise ListRefusedError("tipo_de_arquivo", 415, "não é um arquivo .csv")
     if len(nome) > NAME_MAX or not nome.isprintable():
         raise ListRefusedError("nome_de_arquivo", 422, f"tem um nome de mais de {NAME_MAX} caracteres, ou ilegível")
-    if content.startswith(_OTHER_FILES) or b"\0" in content:
+    if content.startswith(_OTHER_FILES) or (b"\0" in content and not content.startswith(_UTF16)):
         raise ListRefusedError("conteudo_nao_e_csv", 415, "tem nome de .csv, e conteúdo de outro tipo")
 
 
-def _lines(content: bytes) -> Iterator[str]:
-    """Decode piece by piece: one call on 10 MB would keep every other thread waiting."""
-    return iter(io.TextIOWrapper(io.BytesIO(content), encoding=_encoding(content), newline=""))
+class _Lines:
+    """The lines of a file, decoded piece by piece: one call on 10 MB would keep every other thread waiting.
+
+    ``row`` is the row that they belong to, and ``taken`` how many of its characters were given.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._text = _decoded(content, _encoding(content))
+        self.row = 1
+        self.taken = 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._text.readline(LONGEST + 1)
+        self.taken += len(line)
+        if not line:
+            raise StopIteration
+        if self.taken > LONGEST:
+            raise ListRefusedError("csv_invalido", 422, f"tem na linha {self.row} mais de {LONGEST} caracteres")
+        if "\0" in line:
+            raise ListRefusedError("conteudo_nao_e_csv", 415, f"tem na linha {self.row} o que não é texto")
+        if self._text.encoding == "cp1252" and _OTHER_ENCODING.search(line):
+            said = f"tem na linha {self.row} letras que não são do Windows-1252 das outras: salve tudo em UTF-8"
+            raise ListRefusedError("conteudo_nao_e_csv", 415, said)
+        return line
+
+    def begin(self, row: int) -> None:
+        """Say that the next line is the first one of this row."""
+        self.row, self.taken = row, 0
+
+
+def _decoded(content: bytes, encoding: str) -> io.TextIOWrapper:
+    errors = "surrogateescape" if encoding == "cp1252" else "strict"
+    return io.TextIOWrapper(io.BytesIO(content), encoding=encoding, errors=errors, newline="")
 
 
 def _encoding(content: bytes) -> str:
-    for encoding in ENCODINGS:
-        try:
-            for _ in io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline=""):
-                pass
-        except UnicodeDecodeError:
-            continue
-        return encoding
-    raise ListRefusedError("conteudo_nao_e_csv", 415, "não é texto em UTF-8 nem em Windows-1252")
+    """Return what the whole file can be read in; the last one tells of each byte that is none of its letters."""
+    encoding = "utf-16" if content.startswith(_UTF16) else "utf-8"
+    text = _decoded(content, encoding)
+    try:
+        while text.read(_PIECE):
+            pass
+    except UnicodeDecodeError:
+        if encoding == "utf-16":
+            raise ListRefusedError("conteudo_nao_e_csv", 415, "não é texto em UTF-16, como começa") from None
+        return "cp1252"
+    return encoding
 
 
 def _records(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
     """Return each record below the header with its number, its cells by the names of their columns."""
-    lines = _lines(content)
-    first = next(lines, "")
+    lines = _Lines(content)
+    first = next(lines, "").lstrip("\ufeff")  # marks of the encoding; some programs write one more
     told = first.strip().lower()
     separator = told[4:] if told.startswith("sep=") and told[4:] in SEPARATORS else None
     if separator is not None:  # a word to Excel, which shows and counts no such row
         first = next(lines, "")
-    number = 1
     while not first.strip(' ;,\t|\r\n"') and first:  # empty rows above the header
+        if lines.row > MOST_ROWS:
+            break
+        lines.begin(lines.row + 1)
         first = next(lines, "")
-        number += 1
     columns, separator = _header(first, separator)
-    try:
-        for cells in csv.reader(lines, delimiter=separator):
-            number += 1
-            if len(cells) > len(columns) and any(cell.strip() for cell in cells[len(columns) :]):
-                raise ListRefusedError("colunas_demais", 422, f"tem na linha {number} mais colunas que o cabeçalho")
-            yield number, dict(zip(columns, (cell.strip() for cell in cells), strict=False))
-    except csv.Error as error:
-        raise ListRefusedError("csv_invalido", 422, f"tem na linha {number + 1} um texto que não termina") from error
+    records = csv.reader(lines, delimiter=separator, strict=True)
+    while True:
+        lines.begin(lines.row + 1)
+        try:
+            cells = next(records, None)
+        except csv.Error as error:
+            said = f"tem na linha {lines.row} aspas que não fecham, ou texto depois das que fecham"
+            raise ListRefusedError("csv_invalido", 422, said) from error
+        if cells is None:
+            return
+        if len(cells) > len(columns) and any(cell.strip() for cell in cells[len(columns) :]):
+            raise ListRefusedError("colunas_demais", 422, f"tem na linha {lines.row} mais colunas que o cabeçalho")
+        if any(_swallows(cell, separator) for cell in cells):
+            said = f"tem na linha {lines.row} um texto com quebra de linha e um endereço: as aspas não fecham?"
+            raise ListRefusedError("csv_invalido", 422, said)
+        yield lines.row, dict(zip(columns, (cell.strip() for cell in cells), strict=False))
+
+
+def _swallows(cell: str, separator: str) -> bool:
+    """Say whether a cell of several lines holds an address where a row would have it: it is made of other rows."""
+    if "@" not in cell or ("\n" not in cell and "\r" not in cell):
+        return False
+    pieces = (piece.strip(' "') for line in cell.splitlines() for piece in line.split(separator))
+    return any("@" in piece and _ADDRESS.fullmatch(piece) for piece in pieces)
 
 
 def _header(line: str, told: str | None) -> tuple[list[str], str]:
-    """Return the names of the columns and what separates them: that by which one of them is the address."""
+    """Return the names of the columns and what separates them: that by which one of them is the address.
+
+    A name that no text can call for is empty.
+    """
     best: list[str] = []
-    used = SEPARATORS[0]
+    used, too_many = SEPARATORS[0], False
     try:
         for separator in (told,) if told else SEPARATORS:
-            cells = next(csv.reader([line], delimiter=separator), [])
+            if line.count(separator) >= MOST_COLUMNS:  # counted before it is split
+                too_many = True
+                continue
+            cells = next(csv.reader([line], delimiter=separator, strict=True), [])
             names = [" ".join(cell.split()).casefold() for cell in cells]
             if _EMAIL & set(names) and len(names) > len(best):
                 best, used = names, separator
     except csv.Error as error:
         raise ListRefusedError("csv_invalido", 422, "tem um cabeçalho ilegível") from error
+    if not best and too_many:
+        raise ListRefusedError("colunas_demais", 422, f"tem mais de {MOST_COLUMNS} colunas")
     if not best:
         raise ListRefusedError("sem_coluna_email", 422, "não tem no cabeçalho uma coluna email")
     named = [name for name in best if name]
     if len(set(named)) < len(named) or set(named) >= _EMAIL:
         raise ListRefusedError("colunas_iguais", 422, "tem no cabeçalho duas colunas com o mesmo nome")
-    if len(best) > MOST_COLUMNS:
-        raise ListRefusedError("colunas_demais", 422, f"tem mais de {MOST_COLUMNS} colunas")
-    return best, used
+    return [name if len(name) <= PLACE_MAX else "" for name in best], used
 
 
 def _row(number: int, cells: dict[str, str], assunto: str | None, mensagem: str | None) -> LinhaLida:
     written = cells.pop("email", None) or cells.pop("e-mail", None) or ""
     cells.pop("", None)
-    dados = {name: cell for name, cell in cells.items() if cell}
+    dados = {name: cell for name, cell in cells.items() if cell and len(cell) <= CELL_MAX}
     try:
         email = normalised(written)
     except NotAnAddressError as error:
         return _invalid(number, dados, error.code, str(error) if written else "não tem endereço", written[:255] or None)
-    subject, text = text_of(assunto, mensagem, dados)
+    long = next((name for name, cell in cells.items() if len(cell) > CELL_MAX), None)
+    if long is not None:
+        return _invalid(number, dados, "texto_longo", f"tem mais de {CELL_MAX} caracteres em {long}", email)
+    subject, text = templates_of(assunto, mensagem, dados)
     if text and not subject:
         return _invalid(number, dados, "sem_assunto", "não tem assunto", email)
-    if not text:
+    asked = places(subject).keys() | places(text).keys()
+    if lacking := asked - dados.keys():
+        said = ", ".join(sorted(lacking)[:3])
+        detalhe = f"falta {said}" if lacking <= cells.keys() else f"o texto pede {said}, e falta esta coluna"
+        return _invalid(number, dados, "falta_dado", detalhe, email)
+    wrong = next(
+        (name for name in sorted(asked | {ASSUNTO, MENSAGEM}) if _SHEET_ERROR.fullmatch(dados.get(name, ""))), ""
+    )
+    if wrong:
+        return _invalid(number, dados, "falta_dado", f"tem um erro da planilha em {wrong}: {dados[wrong][:20]}", email)
+    chave = email
+    if not text:  # an accountant gets the notes of several customers, or of several months
         try:
-            month_of(dados)
-        except NotAMonthError as error:
+            chave = f"{email} {document_of(dados) or ''} {month_of(dados) or ''}"
+        except (NotADocumentError, NotAMonthError) as error:
             return _invalid(number, dados, error.code, str(error), email)
-    if len(subject) > ASSUNTO_MAX or len(text) > MENSAGEM_MAX:
+    if length_of(subject, dados) > ASSUNTO_MAX or length_of(text, dados) > MENSAGEM_MAX:
         detalhe = f"tem mais de {ASSUNTO_MAX} caracteres de assunto ou {MENSAGEM_MAX} de mensagem"
         return _invalid(number, dados, "texto_longo", detalhe, email)
-    return LinhaLida(number, email, email, dados, notas=not text)
+    return LinhaLida(number, chave, email, dados, notas=not text)
 
 
 def _invalid(number: int, dados: dict[str, str], codigo: str, detalhe: str, email: str | None = None) -> LinhaLida:

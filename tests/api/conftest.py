@@ -10,8 +10,8 @@ from aiohttp import ClientSession, TCPConnector, web
 from aiohttp.test_utils import TestServer
 
 from api.app import create_api, mount
+from api.batches import BUDGET
 from api.call import ApiDeps
-from api.multipart import BUDGET
 from operations.api.keys import make_key
 from operations.company import add_company
 from persistence.db.engine import Database

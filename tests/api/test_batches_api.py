@@ -51,6 +51,14 @@ async def test_a_list_is_taken_in_and_shown(erp: Erp) -> None:
         "estado": "aguardando_confirmacao",
         "revisao": made.body["revisao"],
         "totais": {"linhas": 5, "prontas": 2, "problemas": 1, "ignoradas": 1, "iguais": 1},
+        "primeiro": {
+            "linha": 2,
+            "email": "ana@test.com.br",
+            "assunto": "Suas notas",
+            "mensagem": "Bom dia, Ana!",
+            "notas": [],
+        },
+        "aviso": None,
     }
     shown = await erp.ask("GET", f"/lotes/{lote}")
     assert (shown.status, shown.body) == (200, {**made.body, "created": False})
@@ -137,7 +145,7 @@ async def test_the_same_content_under_another_name_is_asked_about(erp: Erp) -> N
         ({"repetir": "sim"}, 422, "corpo_invalido"),
         ({"assunto": "a" * 201}, 422, "corpo_invalido"),
         ({"mensagem": "a\x00b"}, 422, "corpo_invalido"),
-        ({"outro": "x"}, 422, "corpo_invalido"),
+        ({"outro": "x"}, 400, "pedido_invalido"),
         ({"key": None}, 400, "chave_obrigatoria"),
     ],
 )
@@ -170,6 +178,22 @@ async def test_a_repetition_goes_on_where_a_reader_died(erp: Erp) -> None:
     again = await _send(erp)
     assert again.body == {**made.body, "created": False}
     assert await erp.count("lote_linhas") == 3
+
+
+async def test_other_words_want_another_yes(erp: Erp) -> None:
+    """They take the place of those that nobody confirmed; after the yes they are refused, and nothing changes."""
+    made = await _send(erp)
+    lote = made.body["id"]
+    changed = await _send(erp, key="k-2", mensagem="Boa tarde, {nome}!")
+    assert (changed.status, changed.body["id"], changed.body["created"]) == (200, lote, False)
+    assert changed.body["primeiro"]["mensagem"] == "Boa tarde, Ana!"
+    assert (await _confirm(erp, lote, made.body["revisao"])).codigo == "revisao_diferente"
+    assert (await _confirm(erp, lote, changed.body["revisao"])).status == 200
+    late = await _send(erp, key="k-3")
+    assert (late.status, late.codigo) == (409, "texto_diferente")
+    assert (await erp.ask("GET", f"/lotes/{lote}")).body["primeiro"] is None
+    again = await _send(erp, key="k-4", mensagem="Boa tarde, {nome}!", repetir="true")
+    assert (again.body["created"], "outro nome" in again.body["aviso"]) == (False, True)
 
 
 async def test_a_yes_sends_once(erp: Erp) -> None:

@@ -56,13 +56,15 @@ def test_what_cannot_be_right_is_named(change: dict[str, Any], named: str) -> No
 
 
 def test_what_is_right_is_normalised() -> None:
-    """Documents and phones lose their marks, the ninth digit is put in, a comma is a decimal point."""
+    """Documents and phones lose their marks, the ninth digit is put in, a comma is a point, a name is one line."""
     columns, phones = checked(
         replace(FORM, usuarios=("+55 11 8765-4321",), cnae="6201-5/01", aliquota="2,5", codigo_servico="17.01")
     )
     assert phones == ["5511987654321"]
     assert columns["cnpj"] == "11222333000181"
     assert (columns["cnae"], str(columns["aliquota"])) == ("6201501", "2.5")
+    named, _ = checked(replace(FORM, razao_social=" ANA\r\nDESIGN\u200b\x1b  ME\n", inscricao_municipal="12\n3"))
+    assert (named["razao_social"], named["inscricao_municipal"]) == ("ANA DESIGN ME", "12 3")
     assert checked(replace(FORM, cnpj="12.abc.345/01de-35"))[0]["cnpj"] == "12ABC34501DE35"
 
 

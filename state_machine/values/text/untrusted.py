@@ -20,6 +20,7 @@ _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
     f"\ufff9-\ufffb\U000e0000-\U000e007f]|(?<![{_EMOJI}])\u200d|\u200d(?![{_EMOJI}])"
 )
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 _LEVELS = 12  # of a message that hold words; deeper there is nothing that anybody reads
 
 
@@ -29,6 +30,11 @@ def legible(text: str) -> str:
     Not for what names something, such as an id: there two texts must not become one.
     """
     return text if text.isascii() else _INVISIBLE.sub("", text)
+
+
+def single_line(text: str) -> str:
+    """Return a text for people on one line: without breaks, controls, and what nobody sees."""
+    return " ".join(_CONTROL.sub(" ", legible(text)).split())
 
 
 def legible_values(value: Any, levels: int = _LEVELS) -> Any:

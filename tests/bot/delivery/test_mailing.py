@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from bot.delivery import mailing
 from bot.delivery.attachments import Attachments
-from bot.delivery.mailing import Mailing, MailPolicy
+from bot.delivery.mailing import SEND_WITHIN, Mailing, MailPolicy
 from bot.delivery.note_files import NoteFiles
 from bot.loops.pump import Pump
 from gateway.mail.client import MailConnection, mail_tls
@@ -36,6 +39,7 @@ EMAILS = tuple(f"user{number}@test.com.br" for number in range(6))
 async def database(database_url: str) -> AsyncIterator[Database]:
     opened = await Database.open(database_url)
     await opened.pool.execute("DELETE FROM lotes")
+    await opened.pool.execute("DELETE FROM email_suprimido")
     yield opened
     await opened.close()
 
@@ -53,8 +57,8 @@ async def sending(
     async with box.listening(authority.server_context()) as port:
         server = MailServer("smtps", "127.0.0.1", port)
         tls = mail_tls(authority.ca_file)
-        mailing = Mailing(database, lambda: MailConnection(server, tls), policy, Metrics(), files(database))
-        yield Pump("mailing", mailing.claim, mailing.work, mailing.renew, lease_seconds=30, concurrency=2)
+        works = Mailing(database, lambda: MailConnection(server, tls), policy, Metrics(), files(database))
+        yield Pump("mailing", works.claim, works.work, works.renew, lease_seconds=30, concurrency=2)
 
 
 def files(database: Database) -> NoteFiles:
@@ -183,9 +187,9 @@ async def test_a_stop_holds_from_the_next_mail_on(database: Database) -> None:
 
     async with box.listening() as port:
         server = MailServer("smtp+plain", "127.0.0.1", port)
-        mailing = Mailing(database, lambda: Stopping(server, mail_tls(None)), POLICY, Metrics(), files(database))
-        [batch] = await mailing.claim(1)
-        await mailing.work(batch)
+        works = Mailing(database, lambda: Stopping(server, mail_tls(None)), POLICY, Metrics(), files(database))
+        [batch] = await works.claim(1)
+        await works.work(batch)
     assert await states(database) == ["DONE", "DONE", "CANCELADA", "CANCELADA", "CANCELADA", "CANCELADA"]
     assert tuple(await database.pool.fetchrow("SELECT estado, status FROM lotes")) == ("cancelado", "DONE")
 
@@ -211,3 +215,53 @@ async def test_a_worker_that_dies_half_way_is_followed(database: Database, autho
     assert await states(database) == ["DONE"] * len(EMAILS)
     async with database.alone() as connection:
         assert await records.uncertain(connection, lote_id) == 1
+
+
+async def test_a_mail_that_cannot_be_made_keeps_no_other_back(database: Database, authority: Authority) -> None:
+    """It is that row's problem; an older version took such an address."""
+    box = Mailbox()
+    await confirmed(database, "lista.csv", *EMAILS[:3])
+    await database.pool.execute("UPDATE lote_linhas SET email = '=?a?q?b?=@x.com.br' WHERE email = $1", EMAILS[1])
+    async with sending(database, box, authority) as pump:
+        await pump.run_once()
+    assert [kept.to for kept in box.kept] == [EMAILS[0], EMAILS[2]]
+    assert await states(database) == ["DONE", "INVALID", "DONE"]
+    problems = await database.pool.fetchval("SELECT problemas FROM lote_linhas WHERE estado = 'INVALID'")
+    assert [each["codigo"] for each in problems] == ["email_impossivel"]
+    assert await database.pool.fetchval("SELECT estado FROM lotes") == "concluido"
+
+
+async def test_an_address_that_nobody_has_gets_no_mail_next_month(database: Database, authority: Authority) -> None:
+    """What the server says for good of an address is remembered for lists; a no to the mail or to us is not."""
+    box = Mailbox()
+    await confirmed(database, "lista.csv", *EMAILS[:3])
+    box.fail("rcpt", "550 5.1.1 nobody", "550 5.7.1 not from you")
+    async with sending(database, box, authority) as pump:
+        await pump.run_once()
+    assert await states(database) == ["FAILED", "FAILED", "DONE"]
+    await confirmed(database, "outra.csv", *EMAILS[1::-1])
+    problems = await database.pool.fetch("SELECT email, problemas FROM lote_linhas WHERE estado = 'INVALID'")
+    said = {"codigo": "suprimido", "detalhe": "o servidor deste endereço respondeu 550"}
+    assert [(row["email"], row["problemas"]) for row in problems] == [(EMAILS[0], [said])]
+
+
+async def test_who_was_frozen_asks_whether_the_mail_is_still_theirs(
+    database: Database, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that comes back after its lease sends nothing that another has sent."""
+    box = Mailbox()
+    await confirmed(database, "lista.csv", EMAILS[0])
+    take, ahead = work.next_row, 0.0
+
+    async def frozen(*arguments: Any) -> Any:
+        nonlocal ahead
+        row = await take(*arguments)
+        ahead = SEND_WITHIN + 1
+        await database.pool.execute("UPDATE lotes SET epoch = epoch + 1")  # another took it meanwhile
+        return row
+
+    async with sending(database, box, authority) as pump:
+        monkeypatch.setattr(mailing.work, "next_row", frozen)
+        monkeypatch.setattr(mailing, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + ahead))
+        await pump.run_once()
+    assert box.kept == []

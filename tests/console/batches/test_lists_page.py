@@ -36,6 +36,8 @@ async def test_a_list_is_said_yes_to_and_stopped(office: Office) -> None:
         assert "espera o sim" in page
         assert "0 de 2" in page
         assert "Enviar 2 e-mails" in page
+        assert "Para ana@test.com.br" in page
+        assert "Bom dia!" in page
         yes = f"/console/lotes/{lote.id}/confirmar"
         assert (await rita.post(yes, {"revisao": "0" * 12}, form="/console/lotes"))[0] == 409
         assert await _estado(office, lote) == "aguardando_confirmacao"

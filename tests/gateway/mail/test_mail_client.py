@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from email import message_from_bytes
+from email.header import decode_header, make_header
+from email.policy import compat32
 from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.mail import message
 from gateway.mail.client import MailConnection, mail_tls
-from gateway.mail.message import Mail
+from gateway.mail.message import Mail, to_bytes
 from gateway.mail.server import MailServer, parse_server
 from proofs.sandbox.mailbox import Mailbox
 from proofs.sandbox.nacional.authority import Authority
-from state_machine.mailing.delivery import MailAccepted, MailDeferred, MailLost, MailRejected, MailUnreachable
+from state_machine.mailing.delivery import (
+    MailAccepted,
+    MailDeferred,
+    MailLost,
+    MailRejected,
+    MailUnmade,
+    MailUnreachable,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,11 +61,11 @@ async def test_a_mail_arrives_as_it_was_written() -> None:
     box = Mailbox()
     assert await sent(box) == [MailAccepted()]
     [kept] = box.kept
-    message = kept.message
+    mail = kept.message
     assert (kept.sender, kept.to) == ("contato@ana.com.br", "user@test.com.br")
-    assert message["Message-ID"] == "<lote-1-1@ana.com.br>"
-    assert (message["From"], message["Subject"]) == ("Ana & Cia <contato@ana.com.br>", "Olá")
-    text, page = message.get_body(("plain",)), message.get_body(("html",))
+    assert mail["Message-ID"] == "<lote-1-1@ana.com.br>"
+    assert (mail["From"], mail["Subject"]) == ("Ana & Cia <contato@ana.com.br>", "Olá")
+    text, page = mail.get_body(("plain",)), mail.get_body(("html",))
     assert text is not None
     assert page is not None
     assert text.get_content().split()[:4] == ["Bom", "dia!", ".", "Tchau"]
@@ -100,7 +112,11 @@ async def test_nothing_leaves_without_tls(authority: Authority) -> None:
     [
         ("rcpt", "451 later", MailDeferred(451)),
         ("rcpt", "421 closing", MailDeferred(421)),
-        ("rcpt", "550 nobody", MailRejected(550)),
+        ("rcpt", "550 nobody", MailRejected(550, address=True)),
+        ("rcpt", "550 5.1.1 nobody", MailRejected(550, address=True)),
+        ("rcpt", "550 5.7.1 not from you", MailRejected(550)),
+        ("rcpt", "552 5.2.2 full", MailRejected(552)),
+        ("data", "550 5.1.1 too late", MailRejected(550)),
         ("data", "452 full", MailDeferred(452)),
         ("data", "554 no", MailRejected(554)),
         ("end", "451 later", MailDeferred(451)),
@@ -164,3 +180,64 @@ def test_the_ports_are_those_of_the_protocol() -> None:
     assert parse_server("smtps://h") == MailServer("smtps", "h", 465)
     assert parse_server("smtp://u:p@h") == MailServer("smtp", "h", 587, "u", "p")
     assert parse_server("smtp+plain://127.0.0.1") == MailServer("smtp+plain", "127.0.0.1", 25)
+
+
+WORDS = (
+    "=?utf-8?q?Bom_dia?=",
+    "a =?utf-8?b?T2k=?= b",
+    "=?us-ascii?q?Oi=0A?=",
+    '"Ana" <outra@test.com.br>, Bia',
+    "Ana, Bia: Caio; (a casa) [1] \\ fim",
+    "Olá, José – ação à vista 😀",
+    "x" * 200,
+    "é " * 90 + "fim",
+    "Ana & Cia",
+)
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_somebodys_words_arrive_as_words(words: str) -> None:
+    """Whatever stands in a company's name or a subject, a receiver reads it as it was written, and nothing besides."""
+    parsed = message_from_bytes(to_bytes(replace(MAIL, nome=words, assunto=words)), policy=compat32)
+    written, _, address = parsed["From"].rpartition(" ")
+    assert [str(make_header(decode_header(line))) for line in (written, parsed["Subject"])] == [words, words]
+    assert (address, parsed["To"]) == (f"<{MAIL.sender}>", MAIL.to)
+    head = to_bytes(replace(MAIL, nome=words, assunto=words)).partition(b"\r\n\r\n")[0]
+    assert max(map(len, head.split(b"\r\n")[:4])) <= 80
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\n", "\r", "\x0b", "\x85", "\u2028"])
+def test_a_header_has_one_line(end: str) -> None:
+    """A break is a space: what stands behind it begins no header and no body."""
+    words = f"Ana{end}X-Outro: sim{end}{end}corpo"
+    parsed = message_from_bytes(to_bytes(replace(MAIL, nome=words, assunto=words)), policy=compat32)
+    assert "X-Outro" not in parsed
+    assert str(make_header(decode_header(parsed["Subject"]))) == "Ana X-Outro: sim corpo"
+
+
+@pytest.mark.parametrize(
+    "mail",
+    [
+        *(replace(MAIL, to=to) for to in ("=?utf-8?q?ana?=@x.com.br", "a@x.com.br, b@x.com.br", "Ana <a@x.com.br>")),
+        *(replace(MAIL, to=to) for to in ("a@x.com.br\nX-Outro: sim", "a b@x.com.br", "", "joão@x.com.br")),
+        replace(MAIL, message_id="<a@x>\r\nX-Outro: sim"),
+        replace(MAIL, sair="https://x\nX-Outro: sim"),
+    ],
+)
+async def test_what_cannot_be_made_is_that_mails_fault(mail: Mail) -> None:
+    """Nothing is sent of it, and the line goes on with the next."""
+    box = Mailbox()
+    async with (
+        box.listening() as port,
+        MailConnection(MailServer("smtp+plain", "127.0.0.1", port), mail_tls(None)) as connection,
+    ):
+        assert [await connection.send(each) for each in (mail, MAIL)] == [MailUnmade(), MailAccepted()]
+    assert [kept.to for kept in box.kept] == [MAIL.to]
+
+
+def test_headers_that_nobody_wrote_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the library makes of words one day: a message with another header is none of ours."""
+    fold = message._AsItIs.fold
+    monkeypatch.setattr(message._AsItIs, "fold", lambda self, policy: fold(self, policy=policy) + "X-Outro: sim\r\n")
+    with pytest.raises(ValueError, match="headers"):
+        to_bytes(MAIL)

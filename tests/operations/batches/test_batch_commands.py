@@ -43,6 +43,9 @@ async def test_a_list_is_shown_before_it_is_sent(database: Database) -> None:
     assert lines == [
         f"Lote {lote['id']} (lista.csv): aguardando_confirmacao, revisão {lote['revisao']}",
         "4 linhas: 2 na fila, 1 com problema; 1 repetidas, 0 vazias",
+        "O primeiro e-mail, da linha 2, para user@test.com.br:",
+        "  Assunto: Suas notas",
+        "  Bom dia!",
         f"Nada foi enviado. Para enviar 2 e-mails, repita com --confirmar {lote['revisao']}",
     ]
     assert await database.pool.fetchval("SELECT count(*) FROM lote_fila") == 0
@@ -61,6 +64,32 @@ async def test_the_yes_names_what_was_shown(database: Database) -> None:
     assert await database.pool.fetchval("SELECT count(*) FROM lote_fila") == 1
     acoes = await database.pool.fetch("SELECT acao FROM auditoria WHERE acao LIKE '%lote' ORDER BY id")
     assert [row["acao"] for row in acoes][-2:] == ["mandou lote", "confirmou lote"]
+
+
+async def test_a_yes_is_to_the_words_that_were_shown(database: Database) -> None:
+    """A corrected text takes the place of the wrong one and wants another yes; after the yes it says so."""
+    file = Upload(
+        nome_arquivo="a.csv", conteudo=b"email;nome\nana@x.com.br;Ana", assunto="Oi", mensagem="{nome}: dia 5"
+    )
+    wrong = (await send(database, file))[0].rpartition(" ")[2]
+    right = replace(file, mensagem="{nome}: dia 10")
+    with pytest.raises(CommandRefusedError, match="Nada foi enviado"):
+        await send(database, right, confirmar=wrong)
+    lines = await send(database, right)
+    assert lines[-4:-1] == [
+        *("O primeiro e-mail, da linha 2, para ana@x.com.br:", "  Assunto: Oi", "  Ana: dia 10"),
+    ]
+    told = next(line for line in lines if "revisão" in line).rpartition(" ")[2]
+    assert told != wrong
+    with pytest.raises(CommandRefusedError, match="Nada foi enviado"):
+        await send(database, right, confirmar=wrong)
+    await send(database, right, confirmar=told)
+    assert tuple(await database.pool.fetchrow("SELECT mensagem, estado FROM lotes")) == (right.mensagem, "processando")
+    with pytest.raises(CommandRefusedError, match=r"processando, com outro assunto.*--repetir"):
+        await send(database, file, confirmar=wrong)
+    assert await database.pool.fetchval("SELECT mensagem FROM lotes") == right.mensagem
+    again = await send(database, replace(right, repetir=True))
+    assert again[1].startswith("--repetir não faz outro envio com o mesmo nome")
 
 
 async def test_what_mails_carry_is_told_before_the_yes(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

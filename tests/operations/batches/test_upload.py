@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import operations.batches.upload
-from operations.batches.upload import RepeatedContentError, Upload, upload
+from operations.batches.upload import AnotherTextError, RepeatedContentError, Upload, upload
 from persistence.batches import records
 from persistence.db.engine import Database
 from state_machine.mailing.reading import LARGEST, ListRefusedError, read
@@ -124,6 +124,39 @@ class TestEmailEntryIdempotency:
         rows = await database.pool.fetch("SELECT estado, problemas FROM lote_linhas ORDER BY id")
         assert [row["estado"] for row in rows] == ["INVALID", "PENDING"]
         assert rows[0]["problemas"][0]["codigo"] == "suprimido"
+
+
+async def test_other_words_take_the_place_of_those_that_nobody_confirmed(database: Database) -> None:
+    """The rows are read anew with them, also where the reader of the first words has not ended, or goes on late."""
+    empresa_id = await company(database)
+    file = Upload(
+        nome_arquivo="a.csv", conteudo=b"email;nome\na@x.com.br;\nb@x.com.br;Bia", assunto="Oi", mensagem="{nome}"
+    )
+    first, _ = await upload(database, empresa_id, file, QUEM)
+    late = read(file.nome_arquivo, file.conteudo, file.assunto, file.mensagem)
+    for estado, words in (("aguardando_confirmacao", "Bom dia"), ("lendo", "Boa tarde")):
+        await database.pool.execute("UPDATE lotes SET estado = $1", estado)
+        changed, created = await upload(database, empresa_id, replace(file, mensagem=words), QUEM)
+        assert (changed.id, created, changed.estado) == (first.id, False, "aguardando_confirmacao")
+        assert (changed.mensagem, changed.revisao == first.revisao) == (words, False)
+        rows = await database.pool.fetch("SELECT estado FROM lote_linhas ORDER BY id")
+        assert [row["estado"] for row in rows] == ["PENDING", "PENDING"]
+    await database.pool.execute("UPDATE lotes SET estado = 'lendo'")
+    await database.pool.execute("DELETE FROM lote_linhas")
+    await records.ingest(database, first.id, late)
+    assert await database.pool.fetchval("SELECT count(*) FROM lote_linhas") == 0
+
+
+@pytest.mark.parametrize("estado", ["processando", "pausado", "concluido", "cancelado"])
+async def test_other_words_change_nothing_that_was_decided(database: Database, estado: str) -> None:
+    """What was confirmed or stopped stays as it was, and whoever asks is told."""
+    empresa_id, file = await company(database), listed("a.csv", "a@x.com.br")
+    await upload(database, empresa_id, file, QUEM)
+    await database.pool.execute("UPDATE lotes SET estado = $1", estado)
+    before = await database.pool.fetchrow("SELECT * FROM lotes")
+    with pytest.raises(AnotherTextError, match=estado):
+        await upload(database, empresa_id, replace(file, mensagem="outra"), QUEM)
+    assert await database.pool.fetchrow("SELECT * FROM lotes") == before
 
 
 async def test_others_get_their_turn_while_a_large_file_is_read(

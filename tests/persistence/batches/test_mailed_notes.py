@@ -105,3 +105,36 @@ async def test_a_yes_is_to_the_notes(database: Database) -> None:
     for number in range(3, MOST_NOTES + 1):
         await issued(database, ANA, str(number), NOVEMBER)
     assert reasons(await rows(database, "email;competencia\nAna@test.com.br;2026-11")) == ["notas_demais"]
+
+
+async def test_the_first_of_the_next_month_is_another_month(database: Database) -> None:
+    """A month ends before it."""
+    last = await issued(database, ANA, "41", date(2026, 11, 30))
+    await issued(database, ANA, "42", date(2026, 12, 1))
+    [row] = await rows(database, "email;competencia\nana@test.com.br;2026-11")
+    assert [nota["emissao_id"] for nota in row["notas"]] == [last]
+
+
+async def test_one_address_gets_the_notes_of_each_customer_and_month(database: Database) -> None:
+    """An accountant's rows are told apart by document and month; the same cells again are the same row."""
+    await issued(database, ANA, "41", NOVEMBER)
+    await issued(database, ANA, "40", OCTOBER)
+    await issued(database, CAIO, "43", NOVEMBER)
+    found = await rows(
+        database,
+        "email;documento;competencia\nc@x.com.br;123.456.789-09;2026-11\nc@x.com.br;123.456.789-09;2026-10\n"
+        "c@x.com.br;111.444.777-35;2026-11\nc@x.com.br;111.444.777-35;2026-11\nc@x.com.br;11144477735;11/2026\n"
+        f"c@x.com.br;{'1' * 300};2026-11",
+    )
+    assert [[nota["numero"] for nota in row["notas"] or ()] for row in found] == [["41"], ["40"], ["43"], [], []]
+    assert reasons(found) == [None, None, None, "endereco_repetido", "documento_invalido"]
+    assert await database.pool.fetchval("SELECT iguais FROM lotes") == 1
+
+
+@pytest.mark.parametrize(("status", "stands"), [("cancelamento_pendente", True), ("cancelado", False)])
+async def test_a_note_stands_until_it_is_cancelled(database: Database, status: str, stands: bool) -> None:
+    """Whoever asks for a cancellation may be refused: the note is valid meanwhile."""
+    note = await issued(database, ANA, "41", NOVEMBER)
+    await database.pool.execute("UPDATE nfse_processada SET status = $1 WHERE emissao_id = $2", status, note)
+    async with database.transaction() as connection:
+        assert await mailed_notes.stand(connection, [note]) is stands

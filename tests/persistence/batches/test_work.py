@@ -14,7 +14,7 @@ from operations.company import add_company
 from persistence.batches import records, work
 from persistence.db.engine import Database
 from proofs.demo.world import COMPANY
-from state_machine.mailing.delivery import MailAccepted, MailDeferred, MailLost, settle
+from state_machine.mailing.delivery import MailAccepted, MailDeferred, MailLost, MailUnreachable, settle
 from state_machine.protocol.channel import Canal
 from tests.made_batches import QUEM, company, confirmed, listed
 
@@ -259,3 +259,37 @@ async def test_anothers_list_is_not_behind_all_of_a_companys(database: Database)
             taken = await work.take_due(connection, free, UNKNOWN)
         turns += sorted(one.id not in many for one in taken)
     assert turns == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize("settled", [True, False])
+async def test_a_stopped_list_has_no_row_in_the_queue(database: Database, settled: bool) -> None:
+    """Stopped while a mail is in hand and the server is away: nothing waits and nothing goes, for ever."""
+    lote_id = await confirmed(database, "test.csv", "user@test.com.br", "admin@test.com.br")
+    batch = await taken(database, lote_id)
+    async with database.transaction() as connection:
+        row = await work.next_row(connection, batch, "empresa.com.br")
+        assert await records.stop(connection, lote_id) == 1
+        if settled:
+            away = settle(MailUnreachable("refused"), row.attempts, 0, (60.0,), 600.0)
+            assert await work.settle(connection, batch, row.id, away)
+        assert await work.mark_failed(connection, batch, "refused", timedelta(seconds=60))
+    found = await database.pool.fetch("SELECT estado FROM lote_linhas")
+    assert {row["estado"] for row in found} == {"CANCELADA"}
+    assert tuple(await database.pool.fetchrow("SELECT estado, status FROM lotes")) == ("cancelado", "DONE")
+
+
+@pytest.mark.parametrize("estado", ["CANCELADA", "INVALID", "DONE"])
+async def test_an_answer_changes_no_row_that_is_not_in_hand(database: Database, estado: str) -> None:
+    """What was cancelled or erased meanwhile does not come back to life."""
+    batch = await taken(database, await confirmed(database, "test.csv", "user@test.com.br"))
+    async with database.transaction() as connection:
+        row = await work.next_row(connection, batch, "empresa.com.br")
+    await database.pool.execute("UPDATE lote_linhas SET estado = $1", estado)
+    async with database.transaction() as connection:
+        assert not await work.settle(connection, batch, row.id, settle(MailDeferred(451), 1, 0, (60.0,), 600.0))
+    assert await database.pool.fetchval("SELECT estado FROM lote_linhas") == estado
+
+
+def test_a_lost_answer_takes_no_step_off_the_ladder() -> None:
+    """The first 4xx after it waits for the first step."""
+    assert settle(MailDeferred(451), 2, 1, (60.0, 600.0), 600.0).depois == 60.0

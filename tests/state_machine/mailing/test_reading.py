@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+import time
+import tracemalloc
+
 import pytest
 
-from state_machine.mailing.reading import LARGEST, MOST_ROWS, LinhaLida, ListRefusedError, read
+from state_machine.mailing.reading import LARGEST, LONGEST, MOST_ROWS, LinhaLida, ListRefusedError, read
 
+NO_ADDRESS = (
+    *("", "ana", "ana@", "@x.com.br", "a b@x.com.br", "ana@x..br", "joão@x.com.br", "a@x.com.br" * 100),
+    *("=?utf-8?q?ana?=@x.com.br", "Ana <ana@x.com.br", "<a@x.com.br> <b@x.com.br>", "a@x.com.br, b@x.com.br"),
+)
 TEXT = ("Suas notas", "Bom dia!")
 
 
@@ -38,15 +46,23 @@ def test_lines_are_numbered_as_a_spreadsheet_shows_them(content: str, lines: lis
     assert [linha.linha for linha in rows(content)] == lines
 
 
-def test_addresses_are_normalised() -> None:
-    """Spelling makes no second person: lower case, the domain as IDNA writes it."""
-    found = read("lista.csv", "email\n A@Ação.com.br \na@XN--AO-SIAP.com.br\n".encode(), *TEXT)
-    [only] = found.linhas
-    assert only.email == "a@xn--ao-siap.com.br"
+@pytest.mark.parametrize(
+    "written",
+    [
+        *(" A@Ação.com.br ", "a@XN--AO-SIAP.com.br", "mailto:a@ação.com.br", "Ana Lima <a@ação.com.br>"),
+        *("\u200ba@ação.com.br", "a@ação.com.br\u200b", "\xa0a@ação.com.br\xa0", "Ana <MAILTO:A@ação.com.br>"),
+    ],
+)
+def test_an_address_has_one_spelling(written: str) -> None:
+    """Capitals, the domain's letters, a name, ``mailto:`` and what nobody sees make no second person."""
+    found = read("lista.csv", f"email\na@ação.com.br\n{written}\n".encode(), *TEXT)
+    assert [linha.email for linha in found.linhas] == ["a@xn--ao-siap.com.br"]
     assert (found.iguais, found.total) == (1, 2)
 
 
-@pytest.mark.parametrize("written", ["", "ana", "ana@", "@x.com.br", "a b@x.com.br", "ana@x..br", "joão@x.com.br"])
+@pytest.mark.parametrize(
+    "written", ["", "ana", "ana@", "@x.com.br", "a b@x.com.br", "ana@x..br", "joão@x.com.br", *NO_ADDRESS]
+)
 def test_what_is_no_address_is_told(written: str) -> None:
     """A row whose address is none stays in the list with the reason."""
     [bad] = rows(f"nome;email\nAna;{written}")
@@ -89,6 +105,12 @@ def test_a_revision_is_of_all_that_was_read() -> None:
         ("lista.csv", b"PK\x03\x04rest", 415, "conteudo_nao_e_csv"),
         ("lista.csv", b"email\na@x.com.br\0", 415, "conteudo_nao_e_csv"),
         ("lista.csv", b"email\n\x81\xff", 415, "conteudo_nao_e_csv"),
+        ("lista.csv", b"\xff\xfee\0m\0\xd8", 415, "conteudo_nao_e_csv"),
+        ("lista.csv", "email\na@x.com.br\0".encode("utf-16"), 415, "conteudo_nao_e_csv"),
+        ("lista.csv", b"email" + b";" * 60 + b"\na@x.com.br", 422, "colunas_demais"),
+        ("lista.csv", b"email;nome\na@x.com.br;" + b";" * LONGEST, 422, "csv_invalido"),
+        ("lista.csv", b"email;nome\n" + b'"\n";' * LONGEST, 422, "csv_invalido"),
+        ("lista.csv", b"\n" * (MOST_ROWS + 10) + b"email\na@x.com.br", 422, "sem_coluna_email"),
         ("lista.csv", b"", 422, "sem_coluna_email"),
         ("lista.csv", b"nome\nAna", 422, "sem_coluna_email"),
         ("lista.csv", b"email", 422, "lista_vazia"),
@@ -104,3 +126,162 @@ def test_a_bad_file_is_refused(nome: str, content: bytes, status: int, codigo: s
     with pytest.raises(ListRefusedError) as refused:
         read(nome, content, *TEXT)
     assert (refused.value.status, refused.value.codigo) == (status, codigo)
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", "\ufeff\ufeff"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_marks_of_an_encoding_are_no_part_of_the_header(mark: str, encoding: str) -> None:
+    """Programs write one, or one more than that; Excel writes its "Unicode text" as UTF-16."""
+    [linha] = rows(f"{mark}email;nome\r\njose@x.com.br;José\r\n", encoding)
+    assert (linha.linha, dict(linha.dados)) == (2, {"nome": "José"})
+
+
+@pytest.mark.parametrize("second", ["Zé", "Íris", "ZÉ"])
+def test_two_encodings_in_one_file_are_told_with_the_row(second: str) -> None:
+    """Two exports in one file: neither reading is right for all, and a wrong one is a wrong name in a mail."""
+    content = "email;nome\na@x.com.br;Ana\nb@x.com.br;José\n".encode("cp1252") + f"c@x.com.br;{second}\n".encode()
+    with pytest.raises(ListRefusedError, match="linha 4 letras") as refused:
+        read("lista.csv", content, *TEXT)
+    assert refused.value.codigo == "conteudo_nao_e_csv"
+
+
+def test_what_people_write_in_windows_1252_is_read() -> None:
+    """Capitals with accents, quotation marks and dashes are no other encoding."""
+    text = "ATENÇÃO: “JOSÉ” – PÃO, MAÇÃ E CAFÉ… não é à toa"
+    assert rows(f"email;nome\na@x.com.br;{text}", "cp1252")[0].dados == {"nome": text}
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ('email;mensagem\na@x.com.br;"Bom dia\nb@x.com.br;Oi\nc@x.com.br;Oi\n', 2),
+        ('email;mensagem\na@x.com.br;Oi\nb@x.com.br;"Oi, Bia\n', 3),
+        ('email;nome\na@x.com.br;"Lojinha" da Ana\nb@x.com.br;Bia\n', 2),
+        ('email;nome;mensagem\na@x.com.br;Ana;Oi\nb@x.com.br;"Bia;Oi\nc@x.com.br;Caio";Oi\n', 3),
+        ('nome;email\n"Ana;a@x.com.br\nBia";b@x.com.br\n', 2),
+        ('email\n"a@x.com.br\nb@x.com.br"\n', 2),
+        ('email,nome\na@x.com.br,"Ana\nBia <b@x.com.br>,Bia\nc@x.com.br,Caio"\n', 2),
+        ('email;mensagem\n"a@x.com.br;Oi\nb@x.com.br";Oi\n', 2),
+    ],
+)
+def test_a_quotation_does_not_swallow_rows(content: str, line: int) -> None:
+    """One customer would read the others' addresses, and they would get nothing."""
+    with pytest.raises(ListRefusedError, match=f"na linha {line} ") as refused:
+        rows(content)
+    assert refused.value.codigo == "csv_invalido"
+
+
+@pytest.mark.parametrize(
+    "text", ["Olá, Ana\nEscreva para loja@x.com.br; até lá", 'a tela de 12" chegou', "Oi; tudo bem?\n\nAté, Ana"]
+)
+def test_a_text_of_several_lines_stays_one(text: str) -> None:
+    """Separators, marks and an address among words are no row."""
+    quoted = text.replace('"', '""')
+    assert rows(f'email;mensagem\na@x.com.br;"{quoted}"')[0].dados == {"mensagem": text}
+
+
+@pytest.mark.parametrize(
+    ("nome", "detalhe"),
+    [
+        ("", "falta nome"),
+        *((found, f"tem um erro da planilha em nome: {found}") for found in ("#N/D", "#REF!", "#NOME?", "#DIV/0!")),
+        *((found, f"tem um erro da planilha em nome: {found}") for found in ("#VALOR!", "#####", "Err:502")),
+    ],
+)
+@pytest.mark.parametrize("where", ["assunto", "mensagem", "own"])
+def test_a_cell_that_the_text_names_holds_a_word(nome: str, detalhe: str, where: str) -> None:
+    """Nobody is greeted as ``{nome}`` or ``#N/D``: the row is told before a yes."""
+    words = {"assunto": ("Para {nome}", "Oi"), "mensagem": ("Oi", "Bom dia, { Nome }!"), "own": ("Oi", None)}[where]
+    own = "Olá, {nome}" if where == "own" else ""
+    content = f"email;nome;mensagem\na@x.com.br;{nome};{own}\nb@x.com.br;Bia;{own}\n"
+    bad, good = read("lista.csv", content.encode(), *words).linhas
+    assert (bad.problema, good.problema) == (("falta_dado", detalhe), None)
+
+
+def test_a_text_that_calls_for_no_column_is_told() -> None:
+    """A slip in the text would go out as it is written, to everybody."""
+    [linha] = read("lista.csv", b"email;nome\na@x.com.br;Ana", "Oi", "Bom dia, {nme}!").linhas
+    assert linha.problema == ("falta_dado", "o texto pede nme, e falta esta coluna")
+
+
+def test_a_cell_that_no_text_names_may_be_empty() -> None:
+    """An observation that is not there, or that is no word, keeps no mail back."""
+    [linha] = read("lista.csv", b"email;nome;obs\na@x.com.br;Ana;#N/D", "Oi", "Bom dia, {nome}!").linhas
+    assert linha.problema is None
+
+
+def test_a_text_of_the_greatest_length_fits() -> None:
+    """What is counted before the text is built is its length."""
+    content = b"email;nome\na@x.com.br;Ana\nb@x.com.br;Bianca"
+    fits, longer = read("lista.csv", content, "Oi", "x" * 19_997 + "{nome}").linhas
+    assert (fits.problema, longer.problema and longer.problema[0]) == (None, "texto_longo")
+
+
+_MANY: tuple[tuple[str, bytes, str], ...] = (
+    ("many places, long cells", b"email;a\n" + (b"a@x.com.br;" + b"x" * 19_900 + b"\n") * 520, "{a}" * 6_600),
+    (
+        "a row's own places",
+        b"email;a;mensagem\n" + (b"a@x.com.br;" + b"x" * 900 + b";" + b"{a}" * 6_000 + b"\n") * 540,
+        "",
+    ),
+    ("cells beyond a text", b"email;a\n" + (b"a@x.com.br;" + b"x" * 131_000 + b"\n") * 79, "{a}" * 6_600),
+    ("wide letters", b"email;a\n" + (b"a@x.com.br;" + b"x" * 19_900 + "😀".encode() + b"\n") * 520, "{a}" * 6_600),
+    (
+        "many cells",
+        b"email;" + b";".join(b"c%d" % n for n in range(49)) + (b"\na@x.com.br" + b";xy" * 49) * 9_999,
+        "{c1}",
+    ),
+    ("one header", b"email;a;" + b"b;" * 5_000_000, "{a}"),
+    ("one row", b"email;a\n" + b";" * LARGEST, "{a}"),
+    ("one record", b"email;a\n" + b'"\n";' * (LARGEST // 4), "{a}"),
+    ("one address", b"email;a\n" + b"a@x.com.br" * 40_000 + b";b", "{a}"),
+    ("empty rows", b"\n" * LARGEST, "{a}"),
+)
+
+
+@pytest.mark.parametrize(("content", "mensagem"), [each[1:] for each in _MANY], ids=[each[0] for each in _MANY])
+def test_a_large_file_takes_little_memory_and_leaves_the_others_their_turns(content: bytes, mensagem: str) -> None:
+    """Bounds are looked at before the work: nothing is a product of two lengths, no single call takes all of it."""
+    content = content[:LARGEST]
+    tracemalloc.start()
+    try:
+        _read_or_refused(content, mensagem)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * 1024 * 1024
+    assert any(_longest_turn(content, mensagem) < 0.05 for _ in range(5))  # the machine may take some of them away
+
+
+def _read_or_refused(content: bytes, mensagem: str) -> None:
+    try:
+        read("lista.csv", content, "Oi", mensagem)
+    except ListRefusedError:
+        return
+
+
+def _longest_turn(content: bytes, mensagem: str) -> float:
+    """Return the most seconds of work that the reading did between two turns of ours."""
+    worker = threading.Thread(target=_read_or_refused, args=(content, mensagem))
+    worker.start()
+    clock = time.pthread_getcpuclockid(worker.ident or 0)
+    longest = before = 0.0
+    while worker.is_alive():
+        try:
+            now = time.clock_gettime(clock)
+        except OSError:  # it ended meanwhile
+            break
+        longest, before = max(longest, now - before), now
+        worker.join(0.001)
+    worker.join()
+    return longest
+
+
+def test_an_address_with_other_cells_is_no_repetition() -> None:
+    """It is told with the row that goes, so that somebody sees which of both is meant."""
+    content = b"email;nome\na@x.com.br;Ana\nA@x.com.br;Ana\na@x.com.br;Bia\n"
+    found = read("lista.csv", content, "Oi", "Bom dia, {nome}!")
+    assert found.iguais == 1
+    assert [linha.problema for linha in found.linhas] == [
+        *(None, ("endereco_repetido", "tem o endereço da linha 2, e outros dados")),
+    ]
