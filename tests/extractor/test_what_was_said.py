@@ -1,0 +1,110 @@
+"""What a message's amounts and documents mean, over trades that no list names."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extractor.contract import Context, Extraction
+from extractor.two_readers import read_by_both
+from state_machine.invoice.fields import Campo, Doubt
+from state_machine.values.money import formata_brl
+
+FRESH = Context(hoje=date(2026, 11, 27))
+KNOWN = {Campo.DOCUMENTO: "11144477735", Campo.VALOR: "300.00", Campo.DESCRICAO: "aula"}
+SUMMARY = Context(hoje=date(2026, 11, 27), resumo_mostrado=True, conhecidos=KNOWN)
+CPF = "529.982.247-25"
+
+counts = st.integers(2, 30)
+prices = st.integers(15, 240).map(lambda tens: tens * 10 + 5 * (tens % 2))
+# What is done, and what it is counted in
+TRADES = [
+    ("drenagem linfática", "sessões", "sessão"),
+    ("aula de canto", "aulas", "aula"),
+    ("ensaio gestante", "fotos", "foto"),
+    ("creche canina", "diárias", "diária"),
+    ("passeio de barco", "horas", "hora"),
+    ("consultoria online", "meses", "mês"),
+    ("faxina pesada", "dias", "dia"),
+    ("tradução juramentada", "laudas", "lauda"),
+    ("reboque de barraca", "viagens", "viagem"),
+    ("revisão de tese", "páginas", "página"),
+    ("poda de cerca viva", "visitas", "visita"),
+    ("edição de vídeo", "vídeos", "vídeo"),
+]
+
+
+def read(texto: str, contexto: Context = FRESH) -> Extraction:
+    return read_by_both(texto, contexto).extraction
+
+
+def amount(extraction: Extraction) -> str | None:
+    return next((c.valor for c in extraction.candidates if c.campo is Campo.VALOR), None)
+
+
+def doubt(extraction: Extraction, campo: Campo = Campo.VALOR) -> Doubt | None:
+    return next((d for d in extraction.doubts if d.campo is campo), None)
+
+
+def offered(extraction: Extraction) -> tuple[str, ...]:
+    """Return every amount that the summary could name."""
+    asked, sure = doubt(extraction), amount(extraction)
+    return asked.leituras if asked else (sure,) if sure else ()
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(TRADES),
+    counts,
+    prices,
+    st.sampled_from(["{v}", "R$ {v},00", "{v} reais", "por {v}", "por R$ {v}", "deu {v}", ", {v}", "total {v}"]),
+    st.sampled_from(["{servico} {n} {unidades} {valor} cpf " + CPF, "{n} {unidades} de {servico} {valor} cpf " + CPF]),
+)
+def test_one_amount_beside_a_count_is_the_whole(trade, n, v, said, order):
+    """Nobody called it the price of one: it is offered, alone, and nothing is multiplied."""
+    service, units, _ = trade
+    text = order.format(servico=service, n=n, unidades=units, valor=said.format(v=v))
+    assert offered(read(text)) == (f"{v}.00",), text
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(TRADES),
+    counts,
+    prices,
+    st.sampled_from(["a R$ {v} cada", "R$ {v} por {um}", "{v} reais cada", "x R$ {v}", "{v}/{um}", "R$ {v},00 cada"]),
+)
+def test_a_price_of_one_is_never_the_whole(trade, n, v, said):
+    """Where the words say what one costs, the product is shown with how it was made, and never as certain."""
+    service, units, one = trade
+    text = f"{service}, {n} {units} {said.format(v=v, um=one)}, cpf {CPF}"
+    asked = doubt(read(text))
+    assert asked is not None, text
+    assert (asked.leituras, asked.conta) == ((f"{n * v}.00",), f"{n} × {formata_brl(Decimal(v))}"), text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("diária de 8 horas R$ 250,00", "250.00"),
+        ("3200 em 4x no boleto", "3200.00"),
+        ("825 cada, 1650 as duas", "1650.00"),
+        ("45 provas, R$ 9,00 por prova", "405.00"),
+        ("124,5 ha a R$ 12 o ha", "1494.00"),
+        ("saída 170 + 112km x 4,00", None),
+        ("montagem de 324 saias 1.036,80", "1036.80"),
+        ("nota letreiro neon 90 cm x 40 cm 1630 reais", "1630.00"),
+    ],
+)
+def test_a_number_is_a_count_only_where_one_is_priced(text, said):
+    """What cannot be reckoned is asked about, and no price of one, no count and no measure stands for the whole."""
+    assert offered(read(f"{text}, cpf {CPF}")) == ((said,) if said else ()), text
+
+
+def test_a_correction_that_counts_is_of_the_whole():
+    """The amount that stood, and the one that was said."""
+    assert offered(read("põe 5 aulas 450", SUMMARY)) == ("450.00",)
