@@ -108,3 +108,20 @@ def test_a_number_is_a_count_only_where_one_is_priced(text, said):
 def test_a_correction_that_counts_is_of_the_whole():
     """The amount that stood, and the one that was said."""
     assert offered(read("põe 5 aulas 450", SUMMARY)) == ("450.00",)
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(TRADES),
+    prices,
+    st.sampled_from(["-{v}", "-{v},00", "R$ -{v},00", "−{v},00", "-R$ {v}", "{v}-", "R$ {v}-", "({v})", "R$ ({v},00)"]),
+    st.sampled_from(["{servico} {valor} cpf " + CPF, "{servico}, valor: {valor}, cpf " + CPF]),
+)
+def test_an_amount_with_a_sign_is_asked_about(trade, v, signed, order):
+    """What may be below zero is no amount, no button, and no part of the service."""
+    tens = max(v, 100) if v not in range(2015, 2041) else 1900  # "(2026)" is rather a year
+    found = read(order.format(servico=trade[0], valor=signed.format(v=tens)))
+    assert doubt(found) is not None
+    assert offered(found) == ()
+    service = next((c.valor for c in found.candidates if c.campo is Campo.DESCRICAO), "")
+    assert str(tens) not in service
