@@ -8,10 +8,11 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stdnum.br.cnpj import calc_check_digits
 
 from extractor.contract import Context, Extraction
 from extractor.two_readers import read_by_both
-from state_machine.invoice.fields import Campo, Doubt
+from state_machine.invoice.fields import Campo, Doubt, Motivo
 from state_machine.values.money import formata_brl
 
 FRESH = Context(hoje=date(2026, 11, 27))
@@ -125,3 +126,105 @@ def test_an_amount_with_a_sign_is_asked_about(trade, v, signed, order):
     assert offered(found) == ()
     service = next((c.valor for c in found.candidates if c.campo is Campo.DESCRICAO), "")
     assert str(tens) not in service
+
+
+# How people call who pays, and words for things that the service may be of
+PAYERS = [
+    "Transportadora Rota Sul", "Banco do Cerrado", "Contador Rui Prado", "Chave de Ouro Imóveis", "Pix Soluções Ltda",
+    "filha Rosane", "esposa Ana", "responsável: Ana Prado", "advogado Rui", "sócio Pedro", "gerente Sueli",
+]  # fmt: skip
+THINGS = ["cópia de chave", "limpeza do banco do carro", "filmagem da filha", "troca de chave geral", "o meu serviço"]
+roots = st.one_of(
+    st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=12, max_size=12),
+    st.text("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=12, max_size=12).filter(lambda r: not r.isdecimal()),
+    st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=8, max_size=8).map(lambda r: f"{r}0001"),
+)
+cnpjs = roots.map(lambda root: root + calc_check_digits(root))
+
+
+def document(extraction: Extraction) -> str | None:
+    return next((c.valor for c in extraction.candidates if c.campo is Campo.DOCUMENTO), None)
+
+
+@pytest.mark.parametrize("payer", PAYERS)
+@pytest.mark.parametrize("service", ["revisão", *THINGS])
+def test_a_lone_document_is_the_customers(payer, service):
+    """Trades, kin, things and possessives around it take it away from nobody."""
+    assert document(read(f"{service} 300 reais, {payer}, CPF {CPF}")) == "52998224725"
+    assert document(read(f"{service} 300 reais cpf {CPF}")) == "52998224725"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["meu cpf {d}", "minha chave pix é {d}", "o pix: {d}", "emitente {d}", "{d} é o meu cpf", "{d} minha chave pix"],
+)
+def test_words_about_the_document_say_whose_it_is(text):
+    """The writer's own, and a key, are no customer's; a second document is."""
+    said = text.format(d=CPF)
+    assert document(read(f"{said}, aula 300 reais")) is None
+    assert document(read(f"{said}, nota pro cnpj 11.222.333/0001-81, aula 300 reais")) == "11222333000181"
+
+
+def test_a_document_that_is_taken_back_is_replaced():
+    """Whoever is named beside the new one."""
+    for text in ("não é mais o CNPJ, é o CPF {d}", "não é mais CNPJ, o contrato está no CPF do sócio: {d}"):
+        assert document(read(text.format(d=CPF), SUMMARY)) == "52998224725"
+
+
+@settings(max_examples=200)
+@given(cnpjs, st.sampled_from(["{c}", "CNPJ {c}", "CNPJ{c}", "cnpj: {c}"]), st.booleans())
+def test_a_cnpj_with_letters_is_read_as_a_numeric_one(cnpj, form, small):
+    """Bare, labelled, glued, in small letters, without a digit in its root; with a wrong digit it is never a name."""
+    typed = form.format(c=cnpj.lower() if small else cnpj)
+    assert document(read(f"nota de R$ 1.500,00 pra {typed}, consultoria")) == cnpj
+    wrong = typed[:-1] + str((int(typed[-1]) + 1) % 10)
+    found = read(f"nota de R$ 1.500,00 pra {wrong}, consultoria")
+    assert document(found) is None
+    assert not any(c.campo is Campo.NOME for c in found.candidates)
+    if "cnpj" in form.lower():
+        assert doubt(found, Campo.DOCUMENTO) is not None
+
+
+def test_a_wrong_digit_is_named_without_a_label():
+    """Letters and digits that alternate are no word and no number of an order."""
+    asked = doubt(read("nota de R$ 1.500,00 pra 12ABC34501DE53, consultoria"), Campo.DOCUMENTO)
+    assert asked is not None
+    assert asked.motivo is Motivo.DIGITO_NAO_BATE
+    assert doubt(read("pedido 12ABC34501DE53, consultoria 300 reais, cpf " + CPF), Campo.DOCUMENTO) is None
+
+
+@settings(max_examples=100)
+@given(
+    st.sampled_from(TRADES),
+    prices.filter(lambda v: v not in range(2015, 2041)),
+    st.integers(1, 9).map(lambda tens: tens * 10),
+    st.sampled_from(
+        [
+            "{b} ou {a} reais",
+            "R$ {b} ou R$ {a}",
+            "{a},00/{b},00",
+            "{b} líquido, {a} bruto",
+            "bruto {a}, líquido {b}",
+            "reteve 3% sobre R$ {a}, caiu na conta R$ {b}",
+        ]
+    ),
+)
+def test_of_two_amounts_that_the_message_leaves_open_none_is_certain(trade, v, more, said):
+    """Both are offered; of gross and net, and of what was withheld, the invoice's comes first."""
+    least, most = f"{v}.00", f"{v + more}.00"
+    found = read(f"{trade[0]} {said.format(a=v + more, b=v)}, cpf {CPF}")
+    assert amount(found) is None
+    assert offered(found) == ((least, most) if " ou " in said else (most, least))
+
+
+@pytest.mark.parametrize(
+    ("text", "readings"),
+    [
+        ("Você recebeu um Pix de R$ 1.340,00 de OFICINA X. Saldo: R$ 2.981,55. lavagem", ("1340.00", "2981.55")),
+        ("projeto 9.200, faz nota só de metade", ("4600.00", "9200.00")),
+        ("safra 26/27 pulverização 26.650,00", ("26650.00",)),
+    ],
+)
+def test_a_balance_a_half_and_a_harvest(text, readings):
+    """What stands in the account is nobody's price, half of a price is one of two, and a year is none."""
+    assert offered(read(f"{text}, cpf {CPF}")) == readings
