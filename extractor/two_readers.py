@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from extractor.agreement.amount import amount_of_both, only_price, undecided, without_asides, without_service
 from extractor.agreement.name import name_of_both
 from extractor.agreement.service import as_candidate, price_marks, service_of_both
-from extractor.amounts.net import names_net
+from extractor.amounts.net import names_net, rivals
 from extractor.amounts.reckoned import reckoned
 from extractor.contract import TALK, Ato, Extraction
 from extractor.learned.evidence import evidence
@@ -77,8 +77,8 @@ def read_by_both(texto: str, contexto: Context, reader: LearnedReader | None = N
     made = None if commands(rules.skeleton.text) else reckoned(rules.skeleton, contexto)
     if made is not None:
         joined = _with_reckoned(joined, *made, contexto)
-    elif names_net(rules.skeleton):
-        joined = _in_doubt(joined)
+    elif names_net(rules.skeleton) or rivals(rules.skeleton):
+        joined = _in_doubt(joined, tuple(format(each, ".2f") for each in rivals(rules.skeleton)))
     return replace(rules, extraction=joined, undecided=undecided(rules, joined, weighed, contexto))
 
 
@@ -149,12 +149,18 @@ def _with_reckoned(joined: Extraction, made: Doubt, alone: bool, contexto: Conte
     )
 
 
-def _in_doubt(joined: Extraction) -> Extraction:
-    """Take no amount for certain that may be the gross one, where the invoice is to be of the net one."""
+def _in_doubt(joined: Extraction, readings: tuple[str, ...]) -> Extraction:
+    """Take no amount for certain that may be another one of the message, or the gross one: both are offered."""
     taken = next((c for c in joined.candidates if c.campo is Campo.VALOR), None)
-    if taken is None:
+    asked = next((d for d in joined.doubts if d.campo is Campo.VALOR), None)
+    if asked is not None and asked.motivo is not Motivo.DUAS_NOTAS and readings:
+        if asked.leituras and set(asked.leituras).isdisjoint(readings):
+            return joined  # "safra 26/27 … 26.650,00": the two were no prices
+        doubts = tuple(replace(d, leituras=readings, conta=None) if d is asked else d for d in joined.doubts)
+        return replace(joined, doubts=doubts)
+    if taken is None or (readings and taken.valor not in readings):
         return joined
-    doubt = Doubt(Campo.VALOR, Motivo.AMBIGUO, taken.trecho, leituras=(taken.valor,))
+    doubt = Doubt(Campo.VALOR, Motivo.AMBIGUO, taken.trecho, leituras=readings or (taken.valor,))
     candidates = tuple(c for c in joined.candidates if c is not taken)
     return replace(joined, candidates=candidates, doubts=(*joined.doubts, doubt))
 

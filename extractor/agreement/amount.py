@@ -81,6 +81,9 @@ def amount_of_both(
     if sure < WORTH_ASKING and (taken is None or learned.ato in TALK):
         return None, doubt if learned.ato not in TALK else None
     readings = tuple(found.valor for weight, found in weighed[:READINGS] if weight >= OFFERED)
+    if doubt is not None and doubt.motivo is Motivo.POR_UNIDADE:  # what one costs, and how many, are no outcome
+        ones = {found.valor for _, found in weighed if _roles(rules, found) & {Role.UNIT, Role.QUANTITY}}
+        readings = tuple(valor for valor in readings if valor not in ones)
     if doubt is not None:
         return None, replace(doubt, leituras=readings)
     return None, _asked(taken.trecho if taken else trecho, readings)
@@ -91,7 +94,7 @@ def _needed(rules: RulesReading, learned: LearnedReading, weighed: Sequence[tupl
     _, best = weighed[0]
     if not best.taken:
         return CHOSEN
-    named = Role.LABELLED in roles_of(rules.skeleton).get(_mark(rules, best), set())
+    named = Role.LABELLED in _roles(rules, best)
     corrects = learned.ato is Ato.CORRIGE and learned.certeza >= SURE_ORDER
     return CORRECTED if named and corrects and len(weighed) == 1 else BOTH
 
@@ -125,8 +128,11 @@ def _is_apart(rules: RulesReading, found: Evidence) -> bool:
     texto = rules.skeleton.text.original
     if APART.search(texto, found.start, found.end) is None or not texto[found.start].isdigit():  # "R$ 1 140,00"
         return False
-    played = roles_of(rules.skeleton).get(_mark(rules, found), set())
-    return not played & {Role.LABELLED, Role.TOTAL, Role.NEW}
+    return not _roles(rules, found) & {Role.LABELLED, Role.TOTAL, Role.NEW}
+
+
+def _roles(rules: RulesReading, found: Evidence) -> set[Role]:
+    return roles_of(rules.skeleton).get(_mark(rules, found), set())
 
 
 def _mark(rules: RulesReading, found: Evidence) -> Mark:

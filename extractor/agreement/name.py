@@ -58,6 +58,8 @@ OF_SOMEBODY: Final = re.compile(
 )
 LINE: Final = re.compile(r"\s{0,3}(?:$|[\n,;.|()VND]|-\s)")
 NOTE_OF: Final = re.compile(rf"\bnotas? (?:fiscal )?(?:eh )?(?:d[aeo]s? |pr[ao] |para [ao]? ?)(?:{_TITLE}|dra?\.? )?$")
+CUT: Final = re.compile(r"[\dNB]|[ /-]{1,3}\d{4}[ -]?\d\d\b")
+LETTERS: Final = re.compile(r"[a-z]{2}")
 PAYS: Final = re.compile(
     r" (?:vai |me |ja |ainda me |so )?(?:pagou|paga|pagar|quer|mandou|fechou|deve|pediu|precisa|fez|passou|contratou)\b"
 )
@@ -103,7 +105,10 @@ def name_of_both(rules: RulesReading, learned: LearnedReading, contexto: Context
     found = [each for each in found if each[0] > 0]
     if not found:
         return None
-    typed = rules.skeleton.verbatim(*max(found)[-1])
+    start, end = max(found)[-1]
+    if CUT.match(line, end) or not LETTERS.search(line, start, end):
+        return None  # "OMLBWYJNNUTZ31": a document, or a part of one, whatever its digits say
+    typed = rules.skeleton.verbatim(start, end)
     return Candidate(Campo.NOME, " ".join(typed.split()), typed, confianca=Confianca.PROVAVEL)
 
 

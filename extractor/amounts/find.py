@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from extractor.text.distractors import LATE_YEARS
 from extractor.text.marks import Kind, Mark
 from extractor.text.numerals import Number, find
 
@@ -28,10 +29,12 @@ IMPLIED_CENTS: Final = re.compile(r"\s{0,9}(?:$|[.;!?\n])")
 TAIL: Final = re.compile(r"(?:,-|,--|,00|\.-)(?!\w)")  # "1500,-"
 NEGATIVE_BEFORE: Final = re.compile(r"(?:^|[\s:(])-$")
 NEGATIVE_AFTER: Final = re.compile(r"\s{0,9}+negativ[oa]s?\b")
-# A bookkeeper's minus: "1.500,00-", "(1.500,00)" where a price stands. People write dashes and brackets otherwise too.
+# A bookkeeper's minus: "1.500,00-", "(1.500,00)" where a price stands or no other number does. People write dashes and
+# brackets otherwise too.
 MINUS_BEFORE: Final = re.compile(r"\b(?:de|por)\s{0,9}+-\s{0,9}+$")
-MINUS_AFTER: Final = re.compile(r"(?<=,\d\d)-(?=\s|$)")
+MINUS_AFTER: Final = re.compile(r"(?<=\d\d)-(?=[\s,;]|$)")
 BRACKET_BEFORE: Final = re.compile(r"(?:\$|\b(?:de|por|valor)|:)\s{0,9}+\(\s{0,9}+$")
+BRACKET: Final = re.compile(r"\(\s{0,9}+$")
 BRACKET_AFTER: Final = re.compile(r"\s{0,9}+\)")
 SPACED: Final = re.compile(r"\d{1,3}(?: \d{3})+")  # without cents: those belong to a price
 PRICED: Final = re.compile(r"\b(?:nota de|valor(?: de)?|total(?: de)?)[\s:]{1,3}$")
@@ -90,9 +93,12 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
         or NEGATIVE_BEFORE.search(plain, max(0, start - 2), start)
         or NEGATIVE_AFTER.match(plain, end)
     )
-    if not negative and _may_be_negative(plain, start, end):
+    alone = len(numbers) == 1 and not (money or number.words) and amount not in LATE_YEARS
+    signed = negative or _may_be_negative(plain, start, end, alone=alone)
+    if signed and not negative:
         amount = None
-    kind = Kind.MONEY if money else Kind.NUMBER
+    priced = signed and number.value is not None and number.value >= HUNDRED  # a colder one is of the service: "-18°C"
+    kind = Kind.MONEY if money or priced else Kind.NUMBER
     if (foreign_before or foreign_after) and not (brl_before or after):
         kind, end = Kind.FOREIGN, foreign_after.end() if foreign_after else end
     return Mark(kind, start, end, amount=amount, literal=number.literal, words=number.words, negative=negative), i
@@ -106,12 +112,13 @@ def _two_readings(plain: str, number: Number, end: int, *, money: bool) -> bool:
     return spaced and not PRICED.search(plain, max(0, number.start - LOOK_BACK), number.start)
 
 
-def _may_be_negative(plain: str, start: int, end: int) -> bool:
+def _may_be_negative(plain: str, start: int, end: int, *, alone: bool) -> bool:
     back = max(0, start - LOOK_BACK)
+    bracket = BRACKET if alone else BRACKET_BEFORE
     return bool(
         MINUS_AFTER.match(plain, end)
         or MINUS_BEFORE.search(plain, back, start)
-        or (BRACKET_AFTER.match(plain, end) and BRACKET_BEFORE.search(plain, back, start))
+        or (BRACKET_AFTER.match(plain, end) and bracket.search(plain, back, start))
     )
 
 

@@ -1,4 +1,4 @@
-"""Reads the net amount where the words say that the invoice is of it, and not of the gross one."""
+"""Reads which of two amounts the invoice is of: the net one where the words say so, else either may be."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from extractor.text.marks import Kind
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from extractor.text.marks import Mark, Skeleton
 
 _BILL: Final = (
@@ -20,6 +22,7 @@ _FILL: Final = (
 SAYS: Final = re.compile(
     rf"(?<!nao )\b{_BILL}{_FILL} (?:pel[oa]|d[oa]|n[oa]|sobre o|em cima do|com o|o)(?: valor)? liquido\b(?! ou\b)"
 )
+SAYS_GROSS: Final = re.compile(rf"\b{_BILL}{_FILL} (?:pel[oa]|d[oa]|n[oa]|sobre o|com o|o)(?: valor)? brut[oa]\b")
 ASKED: Final = re.compile(r"(?! ?,? (?:ta|ok|ne|viu|certo|beleza|blz|combinado|ta bom) ?\?)[^.,;\n]{0,40}\?")
 GROSS: Final = "brut[oa]s?"
 NET: Final = "liquid[oa]s?"
@@ -32,6 +35,35 @@ _AFTER: Final = {
     GROSS: re.compile(rf"(?P<a>[NV])[^\nNVDP,;.]{{0,12}}\b{GROSS}\b"),
     NET: re.compile(rf"(?P<a>[NV])[^\nNVDP,;.]{{0,12}}\b{NET}\b"),
 }
+
+# Two amounts of which the message leaves open which is billed; "a" is the likelier one.
+_RIVALS: Final = (
+    re.compile(r"(?P<a>[NV])(?: reais)? ?(?:ou|or|/) ?(?:por |uns |em \w+ )?(?P<b>[NV])(?! ?x\b)"),
+    re.compile(
+        r"\b(?:ret[ei]\w*|descont\w+)[^\n]{0,40}\bP (?:de|d[oa]|sobre)\b[^NV\n]{0,20}(?P<a>[NV])[^NV\n]{0,40}"
+        r"(?P<b>[NV])"
+    ),
+    re.compile(r"\breceb\w+[^NV]{0,40}(?P<a>[NV])[^NV]{0,80}\bsaldo\b[^NV\n]{0,20}(?P<b>[NV])"),
+)
+_HALF: Final = re.compile(r"\bnota (?:fiscal )?(?:so |apenas |somente )?d[ea] (?:primeira |segunda |outra )?metade\b")
+_LEAST: Final = 10  # "3/4", "aula 1 ou 2": a smaller one is no price
+
+
+def rivals(skeleton: Skeleton) -> tuple[Decimal, ...]:
+    """Return two amounts that leave open which is billed: "ou", gross and net, what was withheld of, a half."""
+    line = skeleton.line
+    found: list[tuple[Decimal | None, Decimal | None]] = []
+    for side in (_BEFORE, _AFTER):
+        net, gross = _found(side[NET], skeleton), _found(side[GROSS], skeleton)
+        if net is not None and gross is not None and not SAYS_GROSS.search(line):
+            found.append((gross.amount, net.amount))
+    pairs = (m for pattern in _RIVALS if (m := pattern.search(line)))
+    found += [(skeleton.where[m.start("a")].amount, skeleton.where[m.start("b")].amount) for m in pairs]
+    prices = [m.amount for m in skeleton.marks if m.kind in {Kind.MONEY, Kind.NUMBER}]
+    if _HALF.search(line) and len(prices) == 1 and prices[0] is not None:
+        found.append((prices[0] / 2, prices[0]))
+    pair = next(((a, b) for a, b in found if a is not None and b is not None), None)
+    return pair if pair is not None and min(pair) >= _LEAST and pair[0] != pair[1] else ()
 
 
 def names_net(skeleton: Skeleton) -> bool:

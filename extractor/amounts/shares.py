@@ -31,13 +31,21 @@ SHARES: Final[tuple[Group, ...]] = (
         (
             Role.UNIT,
             (
-                rf"(?<![VN,.] )(?<![\w,.])N(?: (?!de\b|e\b|em\b|para\b|pra\b|por\b|pel[oa]\b|mas\b|com\b|"
-                rf"nota\b|notas\b|referente\b|cnpj\b|cpf\b|valor\b|total\b)\w+){{1,2}} (?:de|a) (?:R )"
-                rf"?{A}"
+                rf"(?<![VN.] )(?<![\w,.])N(?: (?!de\b|e\b|em\b|para\b|pra\b|por\b|pel[oa]\b|mas\b|com\b|"
+                rf"nota\b|notas\b|referente\b|cnpj\b|cpf\b|valor\b|total\b|menos\b|mais\b)\w+){{1,2}}"
+                rf"(?:,? a| de| x) (?:R )?{A}(?! ?(?:[cm]m|mt?s?|metros?)\b)"
             ),
         ),
         (Role.UNIT, rf"N ?(?:x|\*|vezes) ?(?:de |a )?{A}"),
         (Role.UNIT, rf"{A} ?(?:x|\*|vezes) ?(?:de )?[NV]"),
+        (
+            Role.UNIT,
+            rf"N (?P<w>[a-z]{{3,}}?)(?:s|es)?\b[^;\nVN]{{0,40}} {A}(?: reais)? ?(?:por|p/|/|a|o|cada) ?(?P=w)\b",
+        ),
+        (
+            Role.UNIT,
+            rf"{A}(?: reais)? ?(?:por|p/|/|a|o|cada) ?(?P<w>[a-z]{{3,}})\b[^;\nVN]{{0,40}}\bN (?P=w)(?:s|es)?\b",
+        ),
         (Role.APPROXIMATE, rf"\bentre {A} e [VN]"),
         (Role.APPROXIMATE, rf"{A} ?(?:ou|a|ate|~|or) (?:uns )?[VN]"),
         (Role.APPROXIMATE, rf"[VN] (?:de|do|sobre|dos) (?:um |o )?(?:total|valor total|contrato)(?: (?:de|eh))* {A}"),
@@ -65,24 +73,24 @@ SHARES: Final[tuple[Group, ...]] = (
     group(
         COUNTED,
         (Role.UNIT, rf"{A}(?: reais)?,? (?:cada|each|a unidade|unitario|unit|o metro|a hora|por cabeca)\b"),
-        (Role.UNIT, rf"(?:N|\d{{1,9}}) ?{SESSION_WORD}\b[^.;\nVN]{{0,25}} {A} (?:a|o|por|cada) {SESSION_WORD}\b"),
+        (Role.UNIT, rf"(?:N|\d{{1,9}}) ?{SESSION_WORD}\b[^.;\nVN]{{0,60}} {A} (?:a|o|por|cada) {SESSION_WORD}\b"),
         (
             Role.UNIT,
             (
-                rf"(?:N|\d{{1,9}}) ?(?:{UNIT_WORD}|{SESSION_WORD}) (?:\w+ ){{0,4}}(?:a|de|x|vezes|sendo|cada)"
+                rf"(?:N|\d{{1,9}}) ?(?:{UNIT_WORD}|{SESSION_WORD}) (?:(?!nota\b)\w+ ){{0,4}}(?:a|de|x|vezes|sendo|cada)"
                 rf"(?: cada)? {A}(?= |$|[,.;!\n/])"
             ),
         ),
         (
             Role.UNIT,
             (
-                rf"\b(?:valor|preco)?[ /]?(?:hora|da hora|por hora|unitario|da diaria|hora aula|da hora aula|"
-                rf"km rodado|do metro)(?: (?:eh|e|de|foi)){{0,12}}[\s:]{{0,9}}+{A}"
+                rf"\b(?<![N\d])(?<![N\d] )(?:valor|preco)?[ /]?(?:hora|da hora|por hora|unitario|da diaria|hora aula|"
+                rf"da hora aula|km rodado|do metro)(?: (?:eh|e|de|foi)){{0,12}}[\s:]{{0,9}}+{A}"
             ),
         ),
         (
             Role.UNIT,
-            rf"(?:N|\d{{1,9}}) ?(?:{HOURS}|{SESSION_WORD})(?: (?:por|x|vezes)|,)? (?:cada )?{A}(?= |$|[,.;!\n/])",
+            rf"(?:N|\d{{1,9}}) ?(?:{HOURS}|{SESSION_WORD})(?: (?:x|vezes)(?: cada)?|,? cada) {A}(?= |$|[,.;!\n/])",
         ),
         (
             Role.UNIT,
@@ -99,7 +107,10 @@ SHARES: Final[tuple[Group, ...]] = (
                 rf"fizemos|vezes) N\b"
             ),
         ),
-        (Role.UNIT, rf"\bhora(?: (?:tecnica|aula|extra|homem|trabalhada))?(?: (?:eh|e|a|de|por))*:? {A}"),
+        (
+            Role.UNIT,
+            rf"(?<![N\d])(?<![N\d] )\bhora(?: (?:tecnica|aula|extra|homem|trabalhada))?(?: (?:eh|e|a|de|por))*:? {A}",
+        ),
     ),
     group(
         "ago ent hoj men par pre sin vez x",

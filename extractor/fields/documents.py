@@ -17,6 +17,7 @@ from state_machine.values.documents import CNPJ_LENGTH, CPF_LENGTH, DocumentoInv
 
 if TYPE_CHECKING:
     from extractor.contract import Context
+    from extractor.text.folding import Text
     from extractor.text.marks import Canvas
 
 LABEL: Final = r"(?:cnpj|cpf|documento)"
@@ -40,9 +41,10 @@ MASKED_ALNUM: Final = Cued(
     signs=("/", "\\", "."),
 )
 BARE_ALNUM: Final = re.compile(
-    r"(?<![a-z0-9.])(?!cpf|cnpj)(?=[0-9]*[a-z])(?=[a-z]*[0-9])[0-9a-z]{12}[0-9]{2}(?![a-z0-9])"
+    r"(?:(?<![a-z0-9.])(?!cpf|cnpj)|(?<=\bcnpj))(?=[0-9]*[a-z])(?=[a-z]*[0-9])[0-9a-z]{12}[0-9]{2}(?![a-z0-9])"
 )
 SPACED_ALNUM: Final = re.compile(r"(?<![a-z0-9])[0-9a-z]{2} [0-9a-z]{3} [0-9a-z]{3} [0-9a-z]{4} [0-9]{2}(?![a-z0-9])")
+MIXED: Final = re.compile(r"(?=.*[0-9][a-z])(?=.*[a-z][0-9])[0-9a-z]{12}")  # no word, and no word with a number
 PARTIAL_ALNUM: Final = Cued(
     "",
     r"(?<![a-z0-9])(?=[0-9./]{0,17}[a-z])[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}(?:/[0-9a-z]{0,6}(?:-[0-9]?)?)?(?![a-z0-9])",
@@ -146,13 +148,20 @@ def _mark_whole(canvas: Canvas, match: re.Match[str], contexto: Context, *, cert
     try:
         documento = parse_documento(match[0])
     except DocumentoInvalido as e:
-        if certain or label or asked:
+        code = not MIXED.match(match[0]) or ORDER_BEFORE.search(canvas.masked, 0, match.start())
+        if certain or label or asked or not code:
             canvas.add(
                 Mark(Kind.BROKEN, *match.span(), motivo=e.motivo, detalhe=_missing(e.faltam), labelled=bool(label))
             )
         return
-    if certain or label or asked or any(c.isdecimal() for c in match[0][:8]):
+    bare = " " not in match[0] or any(c.isdecimal() for c in match[0][:-2])  # "na rua sao joao 12" is no document
+    if certain or label or asked or bare or _shouts(canvas.text, match):
         canvas.add(Mark(Kind.DOCUMENT, *match.span(), value=documento.numero, labelled=bool(label)))
+
+
+def _shouts(text: Text, match: re.Match[str]) -> bool:
+    """Say whether words that may be a document stand in capitals, as the rest of the message does not."""
+    return text.verbatim(*match.span()).isupper() and not text.original.isupper()
 
 
 def _mark_run(canvas: Canvas, match: re.Match[str], contexto: Context) -> None:

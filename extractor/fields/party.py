@@ -35,19 +35,28 @@ CUES: Final = re.compile(
     r"fornecedor\w*)|(?P<other>pix|chave|socio|socia|representante|responsavel|procurador\w*|contador\w*|gerente|"
     r"secretari[oa]|advogad[oa]|fiador\w*|filh[oa]|esposa|marido|transportadora|intermediari[oa]|banco))\b"
 )
+# These speak about the document that they lead to. Where no second one stands, any other possessive or word for
+# somebody else is a part of a name or of the service.
+ABOUT: Final = re.compile(
+    r"(?:me[ui]s?|minhas?|noss[oa]s?|my|our)(?: proprio)? (?:cnpj|cpf|documento|empresa|firma|mei)\b|"
+    r"emi|presta|"
+    r"(?:chave|pix)(?: (?:pix|eh?|[oa]|d[oa]|n[oa]|meu|minha|cnpj|cpf|documento|pr[ao]|para|pel[oa]))*[\s:=-]*$"
+)
+OF_MINE: Final = re.compile(r"\b(?:cnpj|cpf|documento)(?: eh?)? d[oa] (?:meu|minha|noss[oa]) $")
 CLAUSE_ENDS: Final = "DB.;\n"  # what stands before the clause that leads to a document
 LONGEST_CLAUSE: Final = 60  # characters; what stands farther away says nothing about a document
 RIGHT_OWN: Final = re.compile(
-    r"\W{0,3}+(?:(?:que|esse|este|isso|ai)\s{1,9}+)?(?:eh|sao)?\s{0,9}+(?:o|a|do|da)?\s{0,9}+(?:me[ui]|minha|"
-    r"nosso|nossa|prestador\w*|emitente|emissor\w*)\b(?! cliente| tomador)(?!(?: (?:cnpj|cpf|eh|e))*\W{0,3}[DB])"
+    r"\W{0,3}+(?:(?:que|esse|este|isso|ai)\s{1,9}+)?(?:eh|sao)?\s{0,9}+(?:o|a|do|da)?\s{0,9}+(?:(?:me[ui]|minha|"
+    r"nosso|nossa)(?= (?:cnpj|cpf)\b| e\b|\W*$|[,.;!\n])|prestador\w*|emitente|emissor\w*)\b"
+    r"(?!(?: (?:cnpj|cpf|eh|e))*\W{0,3}[DB])"
 )
 RIGHT_CUSTOMER: Final = re.compile(
     r"\W{0,3}+(?:(?:que|esse|este)\s{1,9}+)?(?:eh)?\s{0,9}+(?:do|da|o do|a da|o|a|pro|pra)\s{0,9}+(?:meu |"
     r"minha )?(?:cliente|tomador|contratante|destinatari[oa])\b(?! (?:eh )?:?D)|\W{0,3}del[ea]s?\b"
 )
 RIGHT_OTHER: Final = re.compile(
-    r"\W{0,3}+(?:(?:que|esse|este)\s{1,9}+)?(?:eh)?\s{0,9}+(?:o|a|minha|meu)?\s{0,9}+(?:chave\s{0,9}+)?(?:do )?(?:pix|"
-    r"socio|contador|responsavel)\b"
+    r"\W{0,3}+(?:(?:que|esse|este)\s{1,9}+)?(?:eh)?\s{0,9}+(?:o|a|minha|meu)?\s{0,9}+(?:(?P<key>(?:(?:chave\s{0,9}+)?"
+    r"(?:do )?pix|chave)(?=\W*$|[,.;!\n)]))|(?:do )?(?:socio|contador|responsavel))\b"
 )
 NEGATED_LEFT: Final = re.compile(
     r"\b(?:nao|nem|not|em vez d[eo]|ao inves d[eo]|no lugar d[eo]|era|antes era|errad[oa])"
@@ -78,9 +87,9 @@ def read_document(skeleton: Skeleton, contexto: Context, hostile_from: int) -> R
     safe = [m for m in marks if m.start < hostile_from]
     used = frozenset(marks)
     roles = {m: _role(skeleton, m, contexto, alone=len(marks) == 1) for m in safe}
-    mine = [m for m in safe if roles[m] is OWN]
-    denied = [m for m in safe if roles[m] is NEGATED]
-    theirs = [m for m in safe if roles[m] is CUSTOMER]
+    mine = [m for m in safe if roles[m] == OWN]
+    denied = [m for m in safe if roles[m] == NEGATED]
+    theirs = [m for m in safe if roles[m] == CUSTOMER]
     repaired = bool(denied) or REPAIR.search(skeleton.line, skeleton.stems) is not None
     valid = [m for m in theirs if m.kind is Kind.DOCUMENT]
     known = contexto.conhecidos.get(Campo.DOCUMENTO)
@@ -137,24 +146,24 @@ def _role(skeleton: Skeleton, mark: Mark, contexto: Context, *, alone: bool) -> 
         return NEGATED
     if REPLACED_LEFT.search(left) and REPLACED_RIGHT.match(right):
         return NEGATED
-    for pattern, role in ((RIGHT_OWN, OWN), (RIGHT_CUSTOMER, CUSTOMER), (RIGHT_OTHER, OTHER)):
+    for pattern, role in ((RIGHT_OWN, OWN), (RIGHT_CUSTOMER, CUSTOMER)):
         if pattern.match(right):
             return role
+    behind = RIGHT_OTHER.match(right)
+    if behind and (behind["key"] or not alone):
+        return OTHER
     cues = [cue for cue in CUES.finditer(left) if cue.lastgroup != "nobody"]
-    if not cues:
-        return CUSTOMER
-    last = cues[-1].lastgroup or CUSTOMER
-    if last == OWN and Kind.HEADER in left:
-        return CUSTOMER  # "meu cnpj" in a forwarded line is its author's
-    if (
-        last == CUSTOMER
-        and re.fullmatch(r"pra|pro|para", cues[-1][0])
-        and len(cues) > 1
-        and cues[-2].lastgroup == OTHER
-    ):
-        # "a chave pix é pra …" still speaks of the key; "pix …, a nota é pro …" does not
-        return CUSTOMER if "nota" in left[cues[-2].end() :] else OTHER
-    return {"customer": CUSTOMER, "own": OWN, "other": OTHER}[last]
+    if any(cue.lastgroup == OTHER and _is_about(cue, left) for cue in cues):
+        return OTHER
+    cues = [cue for cue in cues if not alone or cue.lastgroup == CUSTOMER or _is_about(cue, left)]
+    last = (cues[-1].lastgroup if cues else None) or CUSTOMER
+    # "meu cnpj" in a forwarded line is its author's
+    return CUSTOMER if last == OWN and Kind.HEADER in left else last
+
+
+def _is_about(cue: re.Match[str], left: str) -> bool:
+    """Say whether a word is what the document is called: "meu cnpj …", "chave pix …", "cnpj do meu contador …"."""
+    return ABOUT.match(left, cue.start()) is not None or OF_MINE.search(left, 0, cue.start()) is not None
 
 
 def _is_in_place(mark: Mark, left: str, contexto: Context) -> bool:

@@ -93,7 +93,8 @@ def evidence(reading: RulesReading, learned: LearnedReading, contexto: Context) 
 
 
 def _is_amount(mark: Mark) -> bool:
-    return mark.kind in {Kind.MONEY, Kind.NUMBER} and mark.amount is not None and 0 < mark.amount < LIMITE
+    readable = mark.kind in {Kind.MONEY, Kind.NUMBER} and mark.amount is not None and not mark.negative
+    return readable and 0 < mark.amount < LIMITE
 
 
 def _amounts(reading: RulesReading, marks: Iterable[Mark]) -> Iterator[_Amount]:

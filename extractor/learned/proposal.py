@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from extractor.amounts.role import Role
+from extractor.amounts.roles import COUNTABLE_LIMIT, roles_of
+from extractor.amounts.words import UNIT_WORD
 from extractor.learned.labels import MONEY, Rotulo
 from extractor.text.marks import Kind
 from state_machine.invoice.fields import Motivo
@@ -21,8 +24,10 @@ if TYPE_CHECKING:
 
 SURE: Final = 0.5  # of the label of each number that is reckoned with
 COUNTED: Final = frozenset({Motivo.POR_UNIDADE, Motivo.PARCELADO})
-ADDED: Final = re.compile(r"\b[NV] (?!reais\b)[a-z]{3,}[^NVD,.;\n]{0,40}(?:\bmais|\+) [NV]\b")
-MOST: Final = 1000  # pieces, hours, people: beyond that it is something else
+ADDED: Final = re.compile(r"\b[NV] (?!reais\b)[a-z]{3,}[^NVD,.;\n]{0,40}(?:\bmais|\+)(?: [a-z]{3,}){0,2} [NV]\b")
+HOW_MANY: Final = frozenset({Role.QUANTITY, Role.PLURAL})
+NUMBERED: Final = re.compile(rf"\d ?{UNIT_WORD}\b")  # "42h", "112km": one more count
+MOST: Final = 10_000  # pieces, hours, words: beyond that it is something else
 
 
 def proposal(reading: RulesReading, learned: LearnedReading) -> tuple[str, str] | None:
@@ -31,14 +36,10 @@ def proposal(reading: RulesReading, learned: LearnedReading) -> tuple[str, str] 
         return None  # "3 aulas mais 200": nobody said what one of them costs
     if by_rules := _counted(reading):
         return by_rules
-    counts = _values(reading, learned.of(Rotulo.QUANTIDADE))
-    prices = _values(reading, learned.of(Rotulo.UNITARIO)) or _values(reading, learned.of(Rotulo.PARTE))
     wholes = _values(reading, learned.of(Rotulo.TOTAL, Rotulo.ANTERIOR))
     less = _values(reading, learned.of(Rotulo.DESCONTO))
     money = _values(reading, learned.of(*MONEY))  # all of it is reckoned with, or none
-    if len(counts) == len(prices) == len(money) == 1:
-        return _product(counts[0], prices[0])
-    if len(wholes) == len(less) == 1 and len(money) == 1 + 1 and not counts:
+    if len(wholes) == len(less) == 1 and len(money) == 1 + 1 and not learned.of(Rotulo.QUANTIDADE):
         [whole], [off] = wholes, less
         if 0 < off < whole:
             return format(whole - off, ".2f"), f"{formata_brl(whole)} − {formata_brl(off)}"
@@ -46,24 +47,27 @@ def proposal(reading: RulesReading, learned: LearnedReading) -> tuple[str, str] 
 
 
 def _counted(reading: RulesReading) -> tuple[str, str] | None:
-    """Return what the rules' own doubt makes: "15 aulas de 70" has one count and one price."""
-    doubt = next((d for d in reading.extraction.doubts if d.motivo in COUNTED), None)
-    if doubt is None:
+    """Return what a count and the price of one make ("15 aulas de 70"); a price that nothing calls one is the whole."""
+    roles = roles_of(reading.skeleton)
+    if len(roles) != 1 + 1 or all(doubt.motivo not in COUNTED for doubt in reading.extraction.doubts):
         return None
-    start = reading.skeleton.text.original.find(doubt.trecho)
-    inside = [m for m in _amounts(reading) if _begins(reading, m) in range(start, start + len(doubt.trecho))]
-    if start < 0 or len(inside) != 1 + 1 or len(list(_amounts(reading))) != 1 + 1:
+    prices = [mark for mark, played in roles.items() if Role.UNIT in played and not played & HOW_MANY]
+    if len(prices) != 1 or not prices[0].amount or NUMBERED.search(reading.skeleton.line):
         return None
-    count, price = inside[0].amount, inside[1].amount
-    if inside[0].kind is not Kind.NUMBER or count is None or price is None:
+    [(count, played)] = ((mark, played) for mark, played in roles.items() if mark is not prices[0])
+    if count.kind is not Kind.NUMBER or count.amount is None or played & {Role.INSTALMENT, Role.APPROXIMATE}:
         return None
-    return _product(count, price)
+    counted = count.amount < COUNTABLE_LIMIT or played & HOW_MANY
+    if not counted and count.amount % prices[0].amount == 0:
+        return None  # "825 cada, 1650": the sum was said
+    return _product(count.amount, prices[0].amount)
 
 
 def _product(count: Decimal, price: Decimal) -> tuple[str, str] | None:
-    if not 1 < count <= MOST or count != int(count) or count * price >= LIMITE:
+    made = count * price
+    if not 1 < count <= MOST or made >= LIMITE or made != round(made, 2):
         return None
-    return format(count * price, ".2f"), f"{int(count)} × {formata_brl(price)}"
+    return format(made, ".2f"), f"{format(count.normalize(), 'f').replace('.', ',')} × {formata_brl(price)}"
 
 
 def _amounts(reading: RulesReading) -> Iterator[Mark]:

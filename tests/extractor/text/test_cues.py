@@ -79,7 +79,7 @@ def _samples(kind: Any, value: Any) -> list[str]:
     if kind is op.ASSERT and value[0] > 0:
         return ["", *samples(value[1])]  # what is looked ahead for mostly ends the pattern
     if kind is op.GROUPREF:
-        return ["/"]  # the separator of a date, the only group that is referred to
+        return ["/", "aaa"]  # the separator of a date, and the word for what is counted
     return [ANYTHING] if kind in {op.ANY, op.NOT_LITERAL} else [""]  # the rest is left to the search
 
 

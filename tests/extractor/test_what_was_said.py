@@ -1,0 +1,230 @@
+"""What a message's amounts and documents mean, over trades that no list names."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stdnum.br.cnpj import calc_check_digits
+
+from extractor.contract import Context, Extraction
+from extractor.two_readers import read_by_both
+from state_machine.invoice.fields import Campo, Doubt, Motivo
+from state_machine.values.money import formata_brl
+
+FRESH = Context(hoje=date(2026, 11, 27))
+KNOWN = {Campo.DOCUMENTO: "11144477735", Campo.VALOR: "300.00", Campo.DESCRICAO: "aula"}
+SUMMARY = Context(hoje=date(2026, 11, 27), resumo_mostrado=True, conhecidos=KNOWN)
+CPF = "529.982.247-25"
+
+counts = st.integers(2, 30)
+prices = st.integers(15, 240).map(lambda tens: tens * 10 + 5 * (tens % 2))
+# What is done, and what it is counted in
+TRADES = [
+    ("drenagem linfática", "sessões", "sessão"),
+    ("aula de canto", "aulas", "aula"),
+    ("ensaio gestante", "fotos", "foto"),
+    ("creche canina", "diárias", "diária"),
+    ("passeio de barco", "horas", "hora"),
+    ("consultoria online", "meses", "mês"),
+    ("faxina pesada", "dias", "dia"),
+    ("tradução juramentada", "laudas", "lauda"),
+    ("reboque de barraca", "viagens", "viagem"),
+    ("revisão de tese", "páginas", "página"),
+    ("poda de cerca viva", "visitas", "visita"),
+    ("edição de vídeo", "vídeos", "vídeo"),
+]
+
+
+def read(texto: str, contexto: Context = FRESH) -> Extraction:
+    return read_by_both(texto, contexto).extraction
+
+
+def amount(extraction: Extraction) -> str | None:
+    return next((c.valor for c in extraction.candidates if c.campo is Campo.VALOR), None)
+
+
+def doubt(extraction: Extraction, campo: Campo = Campo.VALOR) -> Doubt | None:
+    return next((d for d in extraction.doubts if d.campo is campo), None)
+
+
+def offered(extraction: Extraction) -> tuple[str, ...]:
+    """Return every amount that the summary could name."""
+    asked, sure = doubt(extraction), amount(extraction)
+    return asked.leituras if asked else (sure,) if sure else ()
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(TRADES),
+    counts,
+    prices,
+    st.sampled_from(["{v}", "R$ {v},00", "{v} reais", "por {v}", "por R$ {v}", "deu {v}", ", {v}", "total {v}"]),
+    st.sampled_from(["{servico} {n} {unidades} {valor} cpf " + CPF, "{n} {unidades} de {servico} {valor} cpf " + CPF]),
+)
+def test_one_amount_beside_a_count_is_the_whole(trade, n, v, said, order):
+    """Nobody called it the price of one: it is offered, alone, and nothing is multiplied."""
+    service, units, _ = trade
+    text = order.format(servico=service, n=n, unidades=units, valor=said.format(v=v))
+    assert offered(read(text)) == (f"{v}.00",), text
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(TRADES),
+    counts,
+    prices,
+    st.sampled_from(["a R$ {v} cada", "R$ {v} por {um}", "{v} reais cada", "x R$ {v}", "{v}/{um}", "R$ {v},00 cada"]),
+)
+def test_a_price_of_one_is_never_the_whole(trade, n, v, said):
+    """Where the words say what one costs, the product is shown with how it was made, and never as certain."""
+    service, units, one = trade
+    text = f"{service}, {n} {units} {said.format(v=v, um=one)}, cpf {CPF}"
+    asked = doubt(read(text))
+    assert asked is not None, text
+    assert (asked.leituras, asked.conta) == ((f"{n * v}.00",), f"{n} × {formata_brl(Decimal(v))}"), text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("diária de 8 horas R$ 250,00", "250.00"),
+        ("3200 em 4x no boleto", "3200.00"),
+        ("825 cada, 1650 as duas", "1650.00"),
+        ("45 provas, R$ 9,00 por prova", "405.00"),
+        ("124,5 ha a R$ 12 o ha", "1494.00"),
+        ("saída 170 + 112km x 4,00", None),
+        ("montagem de 324 saias 1.036,80", "1036.80"),
+        ("nota letreiro neon 90 cm x 40 cm 1630 reais", "1630.00"),
+    ],
+)
+def test_a_number_is_a_count_only_where_one_is_priced(text, said):
+    """What cannot be reckoned is asked about, and no price of one, no count and no measure stands for the whole."""
+    assert offered(read(f"{text}, cpf {CPF}")) == ((said,) if said else ()), text
+
+
+def test_a_correction_that_counts_is_of_the_whole():
+    """The amount that stood, and the one that was said."""
+    assert offered(read("põe 5 aulas 450", SUMMARY)) == ("450.00",)
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(TRADES),
+    prices,
+    st.sampled_from(["-{v}", "-{v},00", "R$ -{v},00", "−{v},00", "-R$ {v}", "{v}-", "R$ {v}-", "({v})", "R$ ({v},00)"]),
+    st.sampled_from(["{servico} {valor} cpf " + CPF, "{servico}, valor: {valor}, cpf " + CPF]),
+)
+def test_an_amount_with_a_sign_is_asked_about(trade, v, signed, order):
+    """What may be below zero is no amount, no button, and no part of the service."""
+    tens = max(v, 100) if v not in range(2015, 2041) else 1900  # "(2026)" is rather a year
+    found = read(order.format(servico=trade[0], valor=signed.format(v=tens)))
+    assert doubt(found) is not None
+    assert offered(found) == ()
+    service = next((c.valor for c in found.candidates if c.campo is Campo.DESCRICAO), "")
+    assert str(tens) not in service
+
+
+# How people call who pays, and words for things that the service may be of
+PAYERS = [
+    "Transportadora Rota Sul", "Banco do Cerrado", "Contador Rui Prado", "Chave de Ouro Imóveis", "Pix Soluções Ltda",
+    "filha Rosane", "esposa Ana", "responsável: Ana Prado", "advogado Rui", "sócio Pedro", "gerente Sueli",
+]  # fmt: skip
+THINGS = ["cópia de chave", "limpeza do banco do carro", "filmagem da filha", "troca de chave geral", "o meu serviço"]
+roots = st.one_of(
+    st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=12, max_size=12),
+    st.text("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=12, max_size=12).filter(lambda r: not r.isdecimal()),
+    st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=8, max_size=8).map(lambda r: f"{r}0001"),
+)
+cnpjs = roots.map(lambda root: root + calc_check_digits(root))
+
+
+def document(extraction: Extraction) -> str | None:
+    return next((c.valor for c in extraction.candidates if c.campo is Campo.DOCUMENTO), None)
+
+
+@pytest.mark.parametrize("payer", PAYERS)
+@pytest.mark.parametrize("service", ["revisão", *THINGS])
+def test_a_lone_document_is_the_customers(payer, service):
+    """Trades, kin, things and possessives around it take it away from nobody."""
+    assert document(read(f"{service} 300 reais, {payer}, CPF {CPF}")) == "52998224725"
+    assert document(read(f"{service} 300 reais cpf {CPF}")) == "52998224725"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["meu cpf {d}", "minha chave pix é {d}", "o pix: {d}", "emitente {d}", "{d} é o meu cpf", "{d} minha chave pix"],
+)
+def test_words_about_the_document_say_whose_it_is(text):
+    """The writer's own, and a key, are no customer's; a second document is."""
+    said = text.format(d=CPF)
+    assert document(read(f"{said}, aula 300 reais")) is None
+    assert document(read(f"{said}, nota pro cnpj 11.222.333/0001-81, aula 300 reais")) == "11222333000181"
+
+
+def test_a_document_that_is_taken_back_is_replaced():
+    """Whoever is named beside the new one."""
+    for text in ("não é mais o CNPJ, é o CPF {d}", "não é mais CNPJ, o contrato está no CPF do sócio: {d}"):
+        assert document(read(text.format(d=CPF), SUMMARY)) == "52998224725"
+
+
+@settings(max_examples=200)
+@given(cnpjs, st.sampled_from(["{c}", "CNPJ {c}", "CNPJ{c}", "cnpj: {c}"]), st.booleans())
+def test_a_cnpj_with_letters_is_read_as_a_numeric_one(cnpj, form, small):
+    """Bare, labelled, glued, in small letters, without a digit in its root; with a wrong digit it is never a name."""
+    typed = form.format(c=cnpj.lower() if small else cnpj)
+    assert document(read(f"nota de R$ 1.500,00 pra {typed}, consultoria")) == cnpj
+    wrong = typed[:-1] + str((int(typed[-1]) + 1) % 10)
+    found = read(f"nota de R$ 1.500,00 pra {wrong}, consultoria")
+    assert document(found) is None
+    assert not any(c.campo is Campo.NOME for c in found.candidates)
+    if "cnpj" in form.lower():
+        assert doubt(found, Campo.DOCUMENTO) is not None
+
+
+def test_a_wrong_digit_is_named_without_a_label():
+    """Letters and digits that alternate are no word and no number of an order."""
+    asked = doubt(read("nota de R$ 1.500,00 pra 12ABC34501DE53, consultoria"), Campo.DOCUMENTO)
+    assert asked is not None
+    assert asked.motivo is Motivo.DIGITO_NAO_BATE
+    assert doubt(read("pedido 12ABC34501DE53, consultoria 300 reais, cpf " + CPF), Campo.DOCUMENTO) is None
+
+
+@settings(max_examples=100)
+@given(
+    st.sampled_from(TRADES),
+    prices.filter(lambda v: v not in range(2015, 2041)),
+    st.integers(1, 9).map(lambda tens: tens * 10),
+    st.sampled_from(
+        [
+            "{b} ou {a} reais",
+            "R$ {b} ou R$ {a}",
+            "{a},00/{b},00",
+            "{b} líquido, {a} bruto",
+            "bruto {a}, líquido {b}",
+            "reteve 3% sobre R$ {a}, caiu na conta R$ {b}",
+        ]
+    ),
+)
+def test_of_two_amounts_that_the_message_leaves_open_none_is_certain(trade, v, more, said):
+    """Both are offered; of gross and net, and of what was withheld, the invoice's comes first."""
+    least, most = f"{v}.00", f"{v + more}.00"
+    found = read(f"{trade[0]} {said.format(a=v + more, b=v)}, cpf {CPF}")
+    assert amount(found) is None
+    assert offered(found) == ((least, most) if " ou " in said else (most, least))
+
+
+@pytest.mark.parametrize(
+    ("text", "readings"),
+    [
+        ("Você recebeu um Pix de R$ 1.340,00 de OFICINA X. Saldo: R$ 2.981,55. lavagem", ("1340.00", "2981.55")),
+        ("projeto 9.200, faz nota só de metade", ("4600.00", "9200.00")),
+        ("safra 26/27 pulverização 26.650,00", ("26650.00",)),
+    ],
+)
+def test_a_balance_a_half_and_a_harvest(text, readings):
+    """What stands in the account is nobody's price, half of a price is one of two, and a year is none."""
+    assert offered(read(f"{text}, cpf {CPF}")) == readings
