@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from operations.beyond import ABSENCES, FARTHEST, listed, settle, walk
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
+from persistence.batches import records as batches
 from persistence.fiscal.numbers import numbering, restored
 from persistence.witness import references
 from persistence.witness import row as history
@@ -79,6 +80,7 @@ async def restore(
             skipped |= await _keep(connection, each)
         abertas = await restored.ask_for_open(connection, left or None)
         await restored.hold(connection, untold)
+        listas = [] if left else await batches.doubt(connection)
         if not left:
             await history.accept(connection)
         vistas = sum(len(each.seen) for each in walks)
@@ -87,6 +89,7 @@ async def restore(
             "pulados": {str(number): count for number, count in skipped.items()},
             "vistas": vistas,
             "paradas": list(untold),
+            "lotes": [each.id for each in listas],
         }
         await audit.write(connection, staff_id=None, quem=_WHO, acao="restaurado", detalhe=detalhe)
     lines = [
@@ -94,6 +97,7 @@ async def restore(
         f"Emissões em aberto, que serão perguntadas antes de qualquer envio: {len(abertas)}.",
         *(f"  {reference}" for reference in abertas),
         *(each.said for each in walks),
+        *(_listed(each) for each in listas),
         *(["Quem confirmar de novo uma nota achada recebe a que já saiu."] * (vistas > 0)),
         *(f"Sequência {number}: {skipped[number]} números pulados." for number in given),
     ]
@@ -118,6 +122,10 @@ async def _keep(connection: Connection, seen: Walk) -> dict[int, int]:
     if begun is None:  # somebody confirmed meanwhile
         raise CommandRefusedError("Uma empresa começou a numerar enquanto eu perguntava. Nada mudou: rode de novo.")
     return {begun: 1 + await restored.move_past(connection, begun, seen.last)}
+
+
+def _listed(lista: Any) -> str:
+    return f"Lote {lista.id} ({lista.nome_arquivo}) espera outro sim: {lista.quantas} e-mails talvez já tenham saído."
 
 
 def _untold(known: numbering.Conhecida) -> str:

@@ -37,6 +37,17 @@ FROM unnest($2::text[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[
     WITH ORDINALITY AS r(chave, linha, estado, email, dados, problemas, notas, token, ordem)
 ORDER BY ordem ON CONFLICT DO NOTHING
 """
+FORGOTTEN: Final = (
+    "O banco foi restaurado de uma cópia, e o que saiu desta lista depois dela pode ir de novo. Só segue com outro sim."
+)
+_DOUBT = sa.text(f"""
+UPDATE lotes SET estado = CASE WHEN estado = '{EstadoLote.LENDO}' THEN estado
+        ELSE '{EstadoLote.AGUARDANDO_CONFIRMACAO}' END,
+    status = '{StatusLote.PENDING}', epoch = epoch + 1, last_attempt = NULL, erro = :motivo, atualizado_em = now()
+WHERE estado NOT IN ({literals(ENCERRADOS)})
+RETURNING id, nome_arquivo, (SELECT count(*) FROM lote_linhas l
+    WHERE l.lote_id = lotes.id AND l.estado IN ('{EstadoLinha.PENDING}', '{EstadoLinha.PROCESSING}')) AS quantas
+""")
 _STOP = f"""
 UPDATE lotes SET estado = '{EstadoLote.CANCELADO}', atualizado_em = now()
 WHERE id = $1 AND estado NOT IN ({literals(ENCERRADOS)})
@@ -153,6 +164,16 @@ async def confirm(connection: Connection, lote_id: int, revisao: str, por: str) 
         return False
     await connection.execute(insert(lote_fila).values(lote_id=lote_id).on_conflict_do_nothing())
     return True
+
+
+async def doubt(connection: Connection) -> list[Any]:
+    """Have every list wait for another yes: a copy was put back, and what went since is not known.
+
+    Returns ``id``, ``nome_arquivo`` and how many mails may go a second time (``quantas``).
+    """
+    rows = (await connection.execute(_DOUBT, {"motivo": FORGOTTEN})).all()
+    await connection.execute(lote_fila.delete().where(lote_fila.c.lote_id.in_([row.id for row in rows])))
+    return list(rows)
 
 
 async def stop(connection: Connection, lote_id: int) -> int | None:

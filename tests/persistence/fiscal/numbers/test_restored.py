@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,10 +10,13 @@ import pytest_asyncio
 
 from operations.protocol import CommandRefusedError
 from operations.restored import MOST_SKIPPED, restore
+from persistence.batches import records, work
 from persistence.db.engine import Database
 from persistence.fiscal.numbers import numbering
 from persistence.fiscal.numbers.numbering import Sequencia
+from persistence.tables.base import metadata
 from persistence.witness.row import Witness
+from tests.made_batches import QUEM, confirmed
 from tests.stored_work import clear, emission, row
 
 if TYPE_CHECKING:
@@ -114,3 +118,39 @@ async def test_what_is_settled_stays(database: Database) -> None:
     ]
     await restore(database, ())
     assert [(await row(database, "nfse_emissao", one))["proxima_acao_em"] for one in ids] == [None] * 3
+
+
+async def test_a_list_waits_for_another_yes(database: Database) -> None:
+    """Its mails may have gone since the copy: nothing goes before somebody says so, who reads how many may go twice."""
+    await database.pool.execute("DELETE FROM lotes")
+    sent = await confirmed(database, "lista.csv", "a@test.com.br", "b@test.com.br")
+    said = " ".join(await restore(database, ()))
+    assert f"Lote {sent} (lista.csv) espera outro sim: 2 e-mails talvez já tenham saído" in said
+    async with database.transaction() as connection:
+        assert not await work.take_due(connection, 5, timedelta(minutes=10))
+    stored = await row(database, "lotes", sent)
+    assert (stored["estado"], stored["erro"]) == ("aguardando_confirmacao", records.FORGOTTEN)
+    async with database.transaction() as connection:
+        assert await records.confirm(connection, sent, stored["revisao"], QUEM)
+        assert len(await work.take_due(connection, 5, timedelta(minutes=10))) == 1
+
+
+# What the command does to each table with work that a process takes, or why nothing.
+WORK = {
+    "nfse_emissao": "asked for before it is sent; nothing numbered here goes while the history is in doubt",
+    "cancelamento": "sent again: the authority knows an event by its name, and a second one is a repetition",
+    "lote_linhas": "sent after that yes, under the Message-ID that it had",
+    "lote_fila": "emptied: each list waits for another yes",
+    "propostas": "its session had its id when it was stored, so its note is found by the reference that it had",
+    "outbox": "sent, though it may have been sent before: docs/backup.md says so",
+    "lanes": "what was said is decided anew, and orders under the reference that it had before",
+    "distribuicao": "read on from the copy's place",
+    "idempotency_records": "a call that nobody knows of is open until its emission is asked for",
+}
+
+
+async def test_all_work_that_leaves_the_house_is_thought_of(database: Database) -> None:
+    """A table with a moment at which somebody acts on its rows has a line above."""
+    due = {"proxima_acao_em", "run_at", "a_partir_de", "lease_until", "proxima_em", "enviada_em"}
+    found = {name for name, table in metadata.tables.items() if due & set(table.columns.keys())}
+    assert found == WORK.keys()
