@@ -48,7 +48,7 @@ _WAITING = (
 )
 _READ = (
     sa.select(
-        *(_P[name] for name in ("id", "empresa_id", "valor", "descricao", "competencia", "versao", "aprovador_id")),
+        *(_P[name] for name in ("id", "empresa_id", "valor", "descricao", "competencia", "versao", "sessao_prevista")),
         *(clientes.c[name] for name in ("nome", "email", "documento")),
         _U.telefone,
         _FREE.label("livre"),
