@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,7 +21,6 @@ from state_machine.invoice.field_table import FIELDS
 from state_machine.machine.events import Abriu
 from state_machine.machine.session import Sessao
 from state_machine.proposal.origin import draft
-from state_machine.values.local_time import SAO_PAULO
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -105,8 +103,7 @@ class Proposal:
             empresa, agora = await companies.get_company(connection, found.empresa_id)
         cadastro = await self._r.customers.find(found.documento) if found.documento else None
         base = replace(_draft(found), cadastro=as_cadastro(cadastro) if cadastro else None)
-        sessao_id = f"{agora.astimezone(SAO_PAULO):%d%m%y}-{secrets.token_hex(4)}"
-        sessao = Sessao(sessao_id, lane, empresa.id, empresa.razao_social, empresa_versao=empresa.versao)
+        sessao = Sessao(found.sessao_prevista, lane, empresa.id, empresa.razao_social, empresa_versao=empresa.versao)
         told = replace(sessao, servicos=empresa.servicos)
         opening = [Abriu(base, proposta=True)]
         eventos = await as_fit(self._r.door, self._r.database, told, opening, empresa, agora)

@@ -10,10 +10,11 @@ from sqlalchemy.dialects.postgresql import distinct_on
 
 from persistence.api.approvers import LANE
 from persistence.tables import cancelamento, clientes, conversas, inbox, propostas, session_snapshot, usuario
+from persistence.tables.api import SESSAO
 from state_machine.cancellation.machine import CONVERSANDO
 from state_machine.invoice.fields import Campo
 from state_machine.machine.states import ESPERAM_USUARIO, Estado
-from state_machine.proposal.outcome import OUTCOME, author
+from state_machine.proposal.outcome import APPROVER, OUTCOME, author
 from state_machine.proposal.states import EstadoProposta
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ _WAITING = (
 )
 _READ = (
     sa.select(
-        *(_P[name] for name in ("id", "empresa_id", "valor", "descricao", "competencia", "versao", "aprovador_id")),
+        *(_P[name] for name in ("id", "empresa_id", "valor", "descricao", "competencia", "versao", "sessao_prevista")),
         *(clientes.c[name] for name in ("nome", "email", "documento")),
         _U.telefone,
         _FREE.label("livre"),
@@ -117,22 +118,41 @@ def _changed(column: sa.ColumnElement[Any], value: sa.ColumnElement[Any]) -> sa.
     return column.is_distinct_from(value)
 
 
+# It waits to be shown again, in a session of another id: the one before has become another customer's, or was given up.
+_AGAIN: dict[str, Any] = {"estado": EstadoProposta.ENVIADA.value, "motivo": None, "sessao_id": None}
+_RELEASE = (
+    propostas.update()
+    .where(_P.sessao_id == sa.bindparam("b_sessao"))
+    .values(
+        **_AGAIN,
+        sessao_prevista=SESSAO,
+        versao=_P.versao + 1,
+        alterada_por=APPROVER,
+        atualizada_em=sa.func.now(),
+    )
+)
+
+
 def _follow() -> Any:
     told = {name: sa.bindparam(f"b_{name}", type_=_P[name].type) for name in ("valor", "descricao", "competencia")}
-    now = {
-        "estado": sa.bindparam("b_estado", type_=sa.Text),
-        "valor": sa.func.coalesce(told["valor"], _P.valor),
-        "descricao": sa.func.coalesce(told["descricao"], _P.descricao),
-        "competencia": told["competencia"],
-    }
     session, before = sa.bindparam("b_sessao", type_=sa.Text), sa.bindparam("b_origem", type_=sa.Text)
+    client = sa.select(clientes.c.documento).where(clientes.c.id == _P.cliente_id).scalar_subquery()
+    another = sa.func.coalesce(client != sa.bindparam("b_documento", type_=sa.Text), sa.false())
+    as_it_was = {name: sa.case((another, _P[name]), else_=value) for name, value in told.items()}
+    now = {
+        "estado": sa.case((another, _AGAIN["estado"]), else_=sa.bindparam("b_estado", type_=sa.Text)),
+        "valor": sa.func.coalesce(as_it_was["valor"], _P.valor),
+        "descricao": sa.func.coalesce(as_it_was["descricao"], _P.descricao),
+        "competencia": as_it_was["competencia"],
+        "sessao_id": sa.case((another, sa.null()), else_=session),
+    }
     return (
         propostas.update()
-        .where(sa.or_(_P.sessao_id == session, _P.sessao_id == before))
+        .where(sa.or_(_P.sessao_id == session, sa.and_(_P.sessao_id == before, ~another)))
         .where(sa.or_(*(_changed(_P[name], value) for name, value in now.items())))
         .values(
             **now,
-            sessao_id=session,
+            sessao_prevista=sa.case((another, SESSAO), else_=_P.sessao_prevista),
             motivo=sa.bindparam("b_motivo", type_=sa.Text),
             versao=_P.versao + 1,
             alterada_por=sa.bindparam("b_quem", type_=sa.Text),
@@ -147,7 +167,8 @@ _FOLLOW = _follow()
 def follow(connection: Connection, sessao: Sessao, evento: Evento, motivo: str | None) -> None:
     """Have the proposal of this session, or of the one it takes over from, stand as it stands, when the turn commits.
 
-    ``motivo``: why the authority refused it. A session that is no proposal's changes nothing.
+    ``motivo``: why the authority refused it. A session that is no proposal's changes nothing. A proposal is its
+    customer: a session that came to invoice another one is the proposal's no more, which goes on waiting.
     """
     rascunho = sessao.rascunho
     dia = rascunho.validado(Campo.DATA)
@@ -155,6 +176,7 @@ def follow(connection: Connection, sessao: Sessao, evento: Evento, motivo: str |
         "b_sessao": sessao.sessao_id,
         "b_origem": sessao.origem,
         "b_estado": OUTCOME[sessao.estado].value,
+        "b_documento": rascunho.validado(Campo.DOCUMENTO),
         "b_valor": rascunho.valor_servico if rascunho.validado(Campo.VALOR) else None,
         "b_descricao": rascunho.validado(Campo.DESCRICAO),
         "b_competencia": rascunho.validado(Campo.COMPETENCIA) or (dia[:7] if dia else None),
@@ -162,3 +184,8 @@ def follow(connection: Connection, sessao: Sessao, evento: Evento, motivo: str |
         "b_quem": author(evento),
     }
     connection.later(_FOLLOW, values)
+
+
+def release(connection: Connection, sessao_id: str) -> None:
+    """Have the proposal of a session that its approver left for an order of their own wait again, when it commits."""
+    connection.later(_RELEASE, {"b_sessao": sessao_id})

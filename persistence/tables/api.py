@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
@@ -11,6 +13,10 @@ from state_machine.proposal.states import EstadoProposta
 
 _KEY = 255  # characters of an idempotency key
 _BY = 64  # characters of the name of who did it: the visible prefix of an API key, or a person's role
+# The id of a session of today, drawn by the database.
+SESSAO: Final = sa.text(
+    "to_char(now() AT TIME ZONE 'America/Sao_Paulo', 'DDMMYY') || '-' || left(gen_random_uuid()::text, 8)"
+)
 
 api_chave = sa.Table(
     "api_chave",
@@ -68,6 +74,8 @@ propostas = sa.Table(
     sa.Column("usuario", sa.String(_BY)),  # who made it
     sa.Column("alterada_por", sa.String(_BY)),  # who made this version of it
     sa.Column("aprovador_id", sa.ForeignKey("usuario.id", ondelete="SET NULL"), index=True),  # who is asked
+    # The session that will be made of it, known before anybody looks at it: after a restore the same one is made again.
+    sa.Column("sessao_prevista", sa.Text, nullable=False, unique=True, server_default=SESSAO),
     sa.Column("sessao_id", sa.Text, unique=True),  # the session that was made of it
     sa.Column("enviada_em", MOMENT),  # its place among those that wait for one person
     now("criada_em"),

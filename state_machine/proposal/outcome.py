@@ -25,6 +25,8 @@ OUTCOME: Final[Mapping[Estado, EstadoProposta]] = {
     Estado.EXPIRADO: EstadoProposta.EXPIRADA,
 }
 
+APPROVER: Final = "aprovador"
+
 
 def author(evento: Evento) -> str:
     """Return who made the version that follows from an event, as callers read it."""
@@ -32,4 +34,4 @@ def author(evento: Evento) -> str:
         return "autoridade"
     if isinstance(evento, EventoEquipe):
         return "equipe"
-    return "prazo" if isinstance(evento, PrazoVencido) else "aprovador"
+    return "prazo" if isinstance(evento, PrazoVencido) else APPROVER

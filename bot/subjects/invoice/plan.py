@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
@@ -17,9 +18,10 @@ from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.acts import EQUIPE
 from state_machine.catalogue.texts import memory as memory_texts
+from state_machine.catalogue.texts import proposal as proposal_texts
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import field_named
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.fields import Campo, Origem
 from state_machine.machine.effects import Mensagem
 from state_machine.machine.events import (
     Abriu,
@@ -45,6 +47,7 @@ from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.text.message_spans import Escrita
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from bot.conversation.inbound import Entrada
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from bot.subjects.invoice.requests import Memory
     from extractor.contract import Extraction
     from extractor.utterance import Utterance
+    from state_machine.invoice.draft import Lido
     from state_machine.machine.effects import EnviarArquivo
     from state_machine.machine.session import Sessao
 
@@ -66,7 +70,8 @@ class Plano:
 
     ``origem`` is the ended session that a new one takes over from; ``arquivos`` are documents that were asked for;
     ``chama`` is why one of the staff is asked for, ``larga`` the open session that is given up before, ``errado`` what
-    was said to be wrong with the note that is made anew: it is read onto the new draft.
+    was said to be wrong with the note that is made anew: it is read onto the new draft. ``espera``: ``larga`` is a
+    proposal's, which waits until the new one is done.
     """
 
     eventos: tuple[Evento, ...] = ()
@@ -77,6 +82,7 @@ class Plano:
     chama: str | None = None
     larga: Sessao | None = None
     errado: str | None = None
+    espera: bool = False
 
     @property
     def rascunho(self) -> Rascunho:
@@ -143,6 +149,28 @@ async def plan(
             return Plano(resposta=messages.so_texto(tipo))
         case _:
             raise AssertionError("words without a reading")
+
+
+def beside_a_proposal(plano: Plano, ditos: Sequence[Evento]) -> Plano:
+    """Return the plan with an order for another customer apart from the proposal that is open: that one is its own.
+
+    ``ditos`` are its events with the clients that they name.
+    """
+    ativa, proposta = plano.alvo, proposed_by(plano.alvo.rascunho) if plano.alvo else None
+    lido = plano.rascunho.campo(Campo.DOCUMENTO)
+    informam = [evento.dito if isinstance(evento, Editou) else evento for evento in ditos]
+    if proposta is None or lido.origem is not Origem.PROPOSTA or not any(map(partial(_of_another, lido), informam)):
+        return plano
+    aviso = PediuAjuda(proposal_texts.espera(proposta), aberto=True)
+    return replace(plano, eventos=(Abriu(), *plano.eventos, aviso), alvo=None, larga=ativa, espera=True)
+
+
+def _of_another(lido: Lido, dito: Evento | None) -> bool:
+    """Tell whether words name, for sure or not, another customer than the one that stands."""
+    if not isinstance(dito, Informou):
+        return False
+    certain = any(c.campo is Campo.DOCUMENTO and c.valor != lido.valor for c in dito.candidates)
+    return certain or any(d.campo is Campo.DOCUMENTO and d.leituras != (lido.valor,) for d in dito.doubts)
 
 
 async def _acted(

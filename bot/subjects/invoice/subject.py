@@ -34,11 +34,12 @@ from bot.subjects.invoice.facts import (
     may_have_issued,
     needs_right,
 )
-from bot.subjects.invoice.plan import Plano, decides, plan
+from bot.subjects.invoice.plan import Plano, beside_a_proposal, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
 from bot.subjects.invoice.words import said
 from bot.subjects.invoice.yearly_limit import MeiMeter
+from persistence.api import approvals
 from persistence.conversations import conversations, person_asked, snapshots
 from persistence.fiscal import attempts, history
 from persistence.people import companies as people
@@ -135,8 +136,10 @@ class Invoice:
     async def _take(self, turn: Turn, attempt: int) -> Collection[int]:
         ativa = await self._active(turn, stored=attempt > 1)
         plano = await self._planned(turn, ativa)
-        voz = Voice.SPEAK if decides(turn.chegada.entrada, plano) else await turn.voice()
         eventos = [await self._completed(evento, plano, turn) for evento in plano.eventos]
+        if (apart := beside_a_proposal(plano, eventos)) is not plano:
+            plano, eventos = apart, [await self._completed(evento, apart, turn) for evento in apart.eventos]
+        voz = Voice.SPEAK if decides(turn.chegada.entrada, plano) else await turn.voice()
         agora = turn.clock.now()  # a model or the register may have taken their time
         eventos = await self._as_fit(eventos, plano, turn, agora)
         sessao = None
@@ -150,9 +153,12 @@ class Invoice:
                 eventos, empresa = await self._with_records(connection, turn, alvo, eventos)
                 correlacao, telefone = turn.chegada.correlacao, turn.conversa.telefone
                 if plano.larga is not None:
+                    heard = Voice.SILENT if plano.espera else Voice.SPEAK
                     await self._r.sessions.apply(
-                        connection, plano.larga, (Cancelou(),), empresa, agora, correlacao, telefone=telefone
+                        connection, plano.larga, (Cancelou(),), empresa, agora, correlacao, telefone=telefone, voz=heard
                     )
+                if plano.larga is not None and plano.espera:
+                    approvals.release(connection, plano.larga.sessao_id)
                 sessao = await self._r.sessions.apply(
                     connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone, voz=voz
                 )

@@ -6,13 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from state_machine.invoice.fields import Campo
+from state_machine.machine.effects import Mensagem
 from state_machine.values.money import formata_brl
 
 if TYPE_CHECKING:
     from state_machine.invoice.draft import Rascunho
-    from state_machine.machine.effects import Mensagem
 
 TITULO: Final = "*Um sistema da sua empresa propôs esta nota.*\nConfere? Só sai se você tocar em Confirmar."
+
+
+def espera(proposta: str) -> Mensagem:
+    """Say that what was said is another invoice, beside the proposal that was open."""
+    return Mensagem(f"*Esta é outra nota, à parte.* A que o sistema propôs ({proposta}) espera: mostro de novo depois.")
 
 
 def pergunta(rascunho: Rascunho, mensagem: Mensagem) -> Mensagem:
