@@ -18,7 +18,7 @@ class NotAnAddressError(ProsaError, ValueError):
 
 
 LONGEST: Final = 320  # characters as somebody writes one, with a name before it; an address has 254
-_NAMED: Final = re.compile(r"[^<>]*<([^<>]*)>")
+_NAMED: Final = re.compile(r"\A[^<>]*<([^<>]*)>\Z")
 
 
 def normalised(text: str) -> str:

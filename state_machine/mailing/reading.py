@@ -42,7 +42,7 @@ _PIECE: Final = 64 * 1024  # characters that are decoded at once
 _HIGH: Final = bytes(range(0x80, 0xC0)).decode("cp1252", "ignore")
 _OTHER_ENCODING: Final = re.compile(f"[ÂÃ][{re.escape(_HIGH)}]|â€|[\udc80-\udcff]")
 _EMAIL: Final = frozenset({"email", "e-mail"})
-_ADDRESS: Final = re.compile(r"(?:[^<>]*<)?[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+>?")
+_ADDRESS: Final = re.compile(r"\A(?:[^<>]*<)?[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+>?\Z")
 # What a spreadsheet shows where a formula found nothing, or a column is narrow.
 _SHEET_ERROR: Final = re.compile(r"#(?:N/[AD]|[A-ZÀ-Ý/0]+[!?]|#+)|Err:\d{3}")
 

@@ -261,7 +261,7 @@ async def test_who_was_frozen_asks_whether_the_mail_is_still_theirs(
         return row
 
     async with sending(database, box, authority) as pump:
-        monkeypatch.setattr(mailing.work, "next_row", frozen)
+        monkeypatch.setattr("persistence.batches.work.next_row", frozen)
         monkeypatch.setattr(mailing, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + ahead))
         await pump.run_once()
     assert box.kept == []
