@@ -44,7 +44,9 @@ BARE_ALNUM: Final = re.compile(
     r"(?:(?<![a-z0-9.])(?!cpf|cnpj)|(?<=\bcnpj))(?=[0-9]*[a-z])(?=[a-z]*[0-9])[0-9a-z]{12}[0-9]{2}(?![a-z0-9])"
 )
 SPACED_ALNUM: Final = re.compile(r"(?<![a-z0-9])[0-9a-z]{2} [0-9a-z]{3} [0-9a-z]{3} [0-9a-z]{4} [0-9]{2}(?![a-z0-9])")
-MIXED: Final = re.compile(r"(?=.*[0-9][a-z])(?=.*[a-z][0-9])[0-9a-z]{12}")  # no word, and no word with a number
+MIXED: Final = re.compile(
+    r"(?=[0-9a-z]{0,10}[0-9][a-z])(?=[0-9a-z]{0,10}[a-z][0-9])[0-9a-z]{12}"
+)  # no word, and no word with a number
 PARTIAL_ALNUM: Final = Cued(
     "",
     r"(?<![a-z0-9])(?=[0-9./]{0,17}[a-z])[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}(?:/[0-9a-z]{0,6}(?:-[0-9]?)?)?(?![a-z0-9])",
