@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from extractor.agreement.amount import amount_of_both, only_price, undecided, without_asides, without_service
 from extractor.agreement.name import name_of_both
 from extractor.agreement.service import as_candidate, price_marks, service_of_both
-from extractor.amounts.net import names_net, rivals
+from extractor.amounts.net import names_net, two_amounts
 from extractor.amounts.reckoned import reckoned
 from extractor.contract import TALK, Ato, Extraction
 from extractor.learned.evidence import evidence
@@ -77,8 +77,8 @@ def read_by_both(texto: str, contexto: Context, reader: LearnedReader | None = N
     made = None if commands(rules.skeleton.text) else reckoned(rules.skeleton, contexto)
     if made is not None:
         joined = _with_reckoned(joined, *made, contexto)
-    elif names_net(rules.skeleton) or rivals(rules.skeleton):
-        joined = _in_doubt(joined, tuple(format(each, ".2f") for each in rivals(rules.skeleton)))
+    elif (either := two_amounts(rules.skeleton)) or names_net(rules.skeleton):
+        joined = _in_doubt(joined, tuple(format(each, ".2f") for each in either))
     return replace(rules, extraction=joined, undecided=undecided(rules, joined, weighed, contexto))
 
 

@@ -38,7 +38,7 @@ _AFTER: Final = {
 
 # Two amounts of which the message leaves open which is billed; "a" is the likelier one.
 _RIVALS: Final = (
-    re.compile(r"(?P<a>[NV])(?: reais)? ?(?:ou|or|/) ?(?:por |uns |em \w+ )?(?P<b>[NV])(?! ?x\b)"),
+    re.compile(r"(?P<a>[NV])(?:(?: reais)? (?:ou|or) |/)(?:por |uns )?(?P<b>[NV])(?! ?x\b)"),
     re.compile(
         r"\b(?:ret[ei]\w*|descont\w+)[^\n]{0,40}\bP (?:de|d[oa]|sobre)\b[^NV\n]{0,20}(?P<a>[NV])[^NV\n]{0,40}"
         r"(?P<b>[NV])"
@@ -49,7 +49,7 @@ _HALF: Final = re.compile(r"\bnota (?:fiscal )?(?:so |apenas |somente )?d[ea] (?
 _LEAST: Final = 10  # "3/4", "aula 1 ou 2": a smaller one is no price
 
 
-def rivals(skeleton: Skeleton) -> tuple[Decimal, ...]:
+def two_amounts(skeleton: Skeleton) -> tuple[Decimal, ...]:
     """Return two amounts that leave open which is billed: "ou", gross and net, what was withheld of, a half."""
     line = skeleton.line
     found: list[tuple[Decimal | None, Decimal | None]] = []

@@ -93,8 +93,8 @@ def evidence(reading: RulesReading, learned: LearnedReading, contexto: Context) 
 
 
 def _is_amount(mark: Mark) -> bool:
-    readable = mark.kind in {Kind.MONEY, Kind.NUMBER} and not mark.negative
-    return readable and mark.amount is not None and 0 < mark.amount < LIMITE
+    said = mark.kind in {Kind.MONEY, Kind.NUMBER} and not mark.negative
+    return said and mark.amount is not None and 0 < mark.amount < LIMITE
 
 
 def _amounts(reading: RulesReading, marks: Iterable[Mark]) -> Iterator[_Amount]:

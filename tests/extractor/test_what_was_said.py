@@ -139,7 +139,8 @@ roots = st.one_of(
     st.text("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=12, max_size=12).filter(lambda r: not r.isdecimal()),
     st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=8, max_size=8).map(lambda r: f"{r}0001"),
 )
-cnpjs = roots.map(lambda root: root + calc_check_digits(root))
+# One that begins with a label may be a number behind that label
+cnpjs = roots.filter(lambda root: not root.startswith(("CPF", "CNPJ"))).map(lambda root: root + calc_check_digits(root))
 
 
 def document(extraction: Extraction) -> str | None:
