@@ -24,17 +24,18 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-# By path: what each method does. A path parameter is a number, what is none is another address.
-ROUTES: Final[Mapping[str, Mapping[str, Act]]] = {
-    "/clientes": {"POST": CLIENTES.create},
-    "/clientes/{id:[0-9]{1,19}}": {"GET": CLIENTES.show},
-    "/propostas": {"POST": PROPOSTAS.create},
-    "/propostas/{id:[0-9]{1,19}}": {"GET": PROPOSTAS.show},
-    "/propostas/{id:[0-9]{1,19}}/submeter": {"POST": submit},
-    "/lotes": {"GET": batches.show_all, "POST": batches.create},
-    "/lotes/{id:[0-9]{1,19}}": {"GET": batches.show},
-    "/lotes/{id:[0-9]{1,19}}/linhas": {"GET": batches.show_rows},
-    "/lotes/{id:[0-9]{1,19}}/confirmar": {"POST": batches.confirm},
+# By path: what each method does, and the scope of a key that may. A path parameter is a number, what is none is another
+# address.
+ROUTES: Final[Mapping[str, Mapping[str, tuple[str, Act]]]] = {
+    "/clientes": {"POST": ("clientes:escrever", CLIENTES.create)},
+    "/clientes/{id:[0-9]{1,19}}": {"GET": ("clientes:ler", CLIENTES.show)},
+    "/propostas": {"POST": ("propostas:escrever", PROPOSTAS.create)},
+    "/propostas/{id:[0-9]{1,19}}": {"GET": ("propostas:ler", PROPOSTAS.show)},
+    "/propostas/{id:[0-9]{1,19}}/submeter": {"POST": ("propostas:submeter", submit)},
+    "/lotes": {"GET": ("lotes:ler", batches.show_all), "POST": ("lotes:escrever", batches.create)},
+    "/lotes/{id:[0-9]{1,19}}": {"GET": ("lotes:ler", batches.show)},
+    "/lotes/{id:[0-9]{1,19}}/linhas": {"GET": ("lotes:ler", batches.show_rows)},
+    "/lotes/{id:[0-9]{1,19}}/confirmar": {"POST": ("lotes:confirmar", batches.confirm)},
 }
 
 
@@ -55,7 +56,7 @@ def mount(app: web.Application, api: web.Application) -> None:
     app.add_subapp(PREFIX, api)
 
 
-def _told(acts: Mapping[str, Act]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def _told(acts: Mapping[str, tuple[str, Act]]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     """Lead a request of a known caller to what its method does; tell every refusal as a problem document."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -78,16 +79,18 @@ def _told(acts: Mapping[str, Act]) -> Callable[[web.Request], Awaitable[web.Stre
     return answer
 
 
-async def _done(request: web.Request, acts: Mapping[str, Act], correlacao: str) -> web.Response:
+async def _done(request: web.Request, acts: Mapping[str, tuple[str, Act]], correlacao: str) -> web.Response:
     deps = request.app[DEPS]
     who = await caller(request, deps)
     if not acts:
         raise ProblemError("nao_encontrado", "Não há nada neste endereço.")
-    act = acts.get("GET" if request.method == "HEAD" else request.method)
+    escopo, act = acts.get("GET" if request.method == "HEAD" else request.method, ("", None))
     if act is None:
         allowed = ", ".join(acts)
         raise ProblemError("metodo_nao_permitido", f"Aqui se usa {allowed}.", headers={hdrs.ALLOW: allowed})
-    return await act(ApiCall(request, deps, company(request, who), who.prefixo, correlacao))
+    if not who.may(escopo):
+        raise ProblemError("escopo_insuficiente", f"Esta chave não tem o escopo {escopo}. Nada foi feito.")
+    return await act(ApiCall(request, deps, company(request, who), who.prefixo, who.ambiente, correlacao))
 
 
 async def _private(_: web.Request, response: web.StreamResponse) -> None:

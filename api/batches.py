@@ -14,6 +14,7 @@ from api.batch_models import Confirmacao, LinhaResposta, ListaNova, LoteResposta
 from api.problems import PROBLEMAS, RETRY, ProblemError, invalid
 from api.problems import field as wrong
 from api.resources import PREFIX, REPLAYED, under_way
+from api.submission import of_this_environment
 from operations.batches import orders
 from operations.batches.orders import AnotherRevisionError, BatchStanding, UnknownBatchError
 from operations.batches.upload import AnotherTextError, RepeatedContentError, Upload, upload
@@ -173,13 +174,16 @@ async def _once(
 
 async def _before(call: ApiCall, key: str, tipo: str) -> Found | None:
     async with call.deps.database.alone() as connection:
-        return await operations.find(connection, call.empresa_id, key, tipo)
+        return await operations.find(connection, call.empresa_id, call.ambiente, key, tipo)
 
 
 def _noted(call: ApiCall, key: str, tipo: str, corpo: str) -> Also:
     """Return what notes, in the transaction that does it, what was done under the key."""
 
     async def note(connection: Connection, lote: Found, new: bool) -> None:
+        await of_this_environment(connection, call)
+        if (lote.usuario or "").startswith("prosa_") and not (lote.usuario or "").startswith(call.beginning):
+            raise ProblemError("ambiente_mudou", "Este lote é do outro ambiente. Mande-o de novo, com outro nome.")
         done = {
             "empresa_id": call.empresa_id,
             "idempotencia_key": key,

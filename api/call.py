@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aiohttp import hdrs, web
 
 from api.problems import RETRY, ProblemError
-from persistence.api.keys import holder
+from persistence.api.keys import WORDS, holder
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.idempotency_key import IdempotenciaKey, IdempotenciaKeyInvalida
 from state_machine.values.text.untrusted import read_json
@@ -49,19 +49,26 @@ DEPS: Final = web.AppKey("API_DEPS", ApiDeps)
 class ApiCall:
     """A request of somebody who may act for the company.
 
-    ``quem``: the visible beginning of their key; ``correlacao``: by which the log, and what follows, is found.
+    ``quem``: the visible beginning of their key, ``ambiente`` its environment; ``correlacao``: by which the log, and
+    what follows, is found.
     """
 
     request: web.Request
     deps: ApiDeps
     empresa_id: int
     quem: str
+    ambiente: Ambiente
     correlacao: str
 
     @property
     def id(self) -> int:
         """The number in the address. Raises ``ProblemError`` 404: what is no number names nothing."""
         return int(self.request.match_info["id"])
+
+    @property
+    def beginning(self) -> str:
+        """How the names of all begin who call in this environment."""
+        return f"prosa_{WORDS[self.ambiente]}_"
 
     @property
     def key(self) -> str:
@@ -71,7 +78,8 @@ class ApiCall:
             raise ProblemError("chave_obrigatoria", "Mande uma chave nova a cada pedido, e a mesma ao repeti-lo.")
         try:
             (only,) = said
-            return str(IdempotenciaKey(only))
+            quoted = len(only) > 2 and only[0] == only[-1] == '"'  # noqa: PLR2004 - as the draft of the header writes it
+            return str(IdempotenciaKey(only[1:-1] if quoted else only))
         except (ValueError, IdempotenciaKeyInvalida):
             raise ProblemError("chave_invalida", "São 1 a 255 caracteres ASCII visíveis, uma vez só.") from None
 
@@ -80,11 +88,12 @@ class ApiCall:
         if self.request.content_type != _JSON:
             raise ProblemError("tipo_de_corpo", f"Mande Content-Type: {_JSON}. Nada foi guardado.")
         try:
-            return read_json(await read_body(self.request, self.deps.bodies, SMALL), exact=True)
+            return read_json(await read_body(self.request, self.deps.bodies, SMALL), exact=True, once=True)
         except web.HTTPException as error:
             raise _unread(error) from None
         except ValueError:
-            raise ProblemError("json_invalido", "Nada foi guardado. Confira aspas, vírgulas e números.") from None
+            why = "Nada foi guardado. Confira aspas, vírgulas, números e nomes repetidos."
+            raise ProblemError("json_invalido", why) from None
 
 
 async def caller(request: web.Request, deps: ApiDeps) -> Holder:

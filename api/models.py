@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from datetime import datetime  # noqa: TC003 - pydantic reads the annotations
+from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Final
 
@@ -15,7 +15,9 @@ from persistence.api.entities import LARGEST_ID
 from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
 from state_machine.mailing.addresses import NotAnAddressError, normalised
 from state_machine.proposal.states import EstadoProposta  # noqa: TC001 - pydantic reads the annotations
+from state_machine.protocol.channel import Ambiente  # noqa: TC001 - as above
 from state_machine.values.documents import DocumentoInvalido, parse_documento
+from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import LIMITE
 from state_machine.values.text.untrusted import REPLACEMENT
 
@@ -53,6 +55,8 @@ def _documento(text: str) -> str:
 def _mes(text: str) -> str:
     if not _MES.fullmatch(text):
         raise PydanticCustomError("competencia_invalida", "é um mês, como 2026-11")
+    if text > f"{datetime.now(SAO_PAULO):%Y-%m}":
+        raise PydanticCustomError("competencia_invalida", "é um mês que ainda não começou")
     return text
 
 
@@ -128,6 +132,7 @@ class ApiResposta(BaseModel):
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
     id: int
+    ambiente: Ambiente
     versao: int
     idempotencia_key: str | None
 
@@ -135,7 +140,7 @@ class ApiResposta(BaseModel):
 class ClienteResposta(ApiResposta):
     """A client as it is now; what was erased is null."""
 
-    nome: str
+    nome: str | None
     email: str | None
     documento: str | None
     criado_em: datetime

@@ -36,6 +36,7 @@ PROBLEMAS: Final[Mapping[str, tuple[int, str]]] = {
     "email_em_uso": (409, "A empresa já tem um cliente com este e-mail"),
     "versao_desatualizada": (409, "A proposta mudou desde que você a leu"),
     "estado_invalido": (409, "A proposta já foi enviada"),
+    "escopo_insuficiente": (403, "A chave não pode fazer isto"),
     "sem_aprovador": (409, "Ninguém pode aprovar pelo WhatsApp agora"),
     "ambiente_mudou": (409, "A chave é de outro ambiente"),
     "conteudo_repetido": (409, "O mesmo conteúdo já chegou com outro nome"),

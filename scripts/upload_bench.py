@@ -97,7 +97,7 @@ async def measure(url: str, home: Path) -> None:
     """Send each kind of list, under new keys and again, and read its rows."""
     database = await Database.open(url)
     await add_company(database, COMPANY, Canal("plugnotas"))
-    (chave,) = await make_key(database, [COMPANY.cnpj], [], Ambiente.PRODUCAO)
+    (chave,) = await make_key(database, [COMPANY.cnpj], [], Ambiente.PRODUCAO, tudo=True)
     inbox = Inbox(database, 0.0)
     deps = ApiDeps(database, Bodies(), inbox, Ambiente.PRODUCAO, Bodies(large_budget=BUDGET), mails=True)
     app = web.Application()

@@ -37,8 +37,11 @@ def aprovador(
 def criar(
     empresa: Annotated[list[str], typer.Option(help="CNPJ da empresa pela qual a chave age; repetível.")],
     escopo: Annotated[
-        list[str] | None, typer.Option(help="O que a chave poderá fazer, como propostas:escrever; repetível.")
+        list[str] | None,
+        typer.Option(help="O que poderá fazer, como propostas:escrever ou lotes:*; repetível."),
     ] = None,
+    tudo: Annotated[bool, typer.Option("--tudo", help="A chave poderá fazer tudo pela empresa.")] = False,
+    validade: Annotated[int, typer.Option(min=1, max=3650, help="Por quantos dias a chave vale.")] = 365,
 ) -> None:
     """Cria uma chave e a mostra, só ela e só desta vez; guarda-se apenas o resumo SHA-256."""
     from operations.api.keys import make_key
@@ -46,7 +49,7 @@ def criar(
 
     chosen = settings(quiet=True)
     own = Ambiente(chosen.fiscal_environment)
-    on_database(lambda database: make_key(database, empresa, escopo or (), own), chosen)
+    on_database(lambda database: make_key(database, empresa, escopo or (), own, tudo=tudo, dias=validade), chosen)
 
 
 @chave.command("listar")

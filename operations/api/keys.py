@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from operations.channel import company_of
 from operations.protocol import CommandRefusedError
 from persistence.api import keys
+from persistence.api.keys import SCOPES
 from persistence.audit import records as audit
 from persistence.people import channels
 
@@ -19,17 +20,32 @@ if TYPE_CHECKING:
     from persistence.db.engine import Database
     from state_machine.protocol.channel import Ambiente
 
-_SCOPE: Final = re.compile(r"[a-z]{1,30}:(?:[a-z]{1,30}|\*)")
+YEAR: Final = 365  # days that a key holds, unless another number is said
 
 
-async def make_key(database: Database, cnpjs: Sequence[str], escopos: Sequence[str], own: Ambiente) -> list[str]:
+async def make_key(
+    database: Database,
+    cnpjs: Sequence[str],
+    escopos: Sequence[str],
+    own: Ambiente,
+    *,
+    tudo: bool = False,
+    dias: int = YEAR,
+) -> list[str]:
     """Make a key for these companies, audited, and return it alone. Raises ``CommandRefusedError``.
 
-    ``own``: the installation's environment, of a company that has chosen none.
+    ``own``: the installation's environment, of a company that has chosen none. ``escopos`` are of ``SCOPES``, or of one
+    area as ``propostas:*``; a key without any may do everything, which ``tudo`` says. It holds for ``dias`` days.
     """
+    known = SCOPES | {f"{escopo.partition(':')[0]}:*" for escopo in SCOPES}
     for escopo in escopos:
-        if not _SCOPE.fullmatch(escopo):
-            raise CommandRefusedError(f"{escopo} não é um escopo, como propostas:escrever. Nenhuma chave foi criada.")
+        if escopo not in known:
+            there = ", ".join(sorted(SCOPES))
+            raise CommandRefusedError(f"{escopo} não é um escopo. Há {there}. Nenhuma chave foi criada.")
+    if bool(escopos) == tudo:
+        raise CommandRefusedError(
+            "Diga o que a chave poderá fazer com --escopo, ou --tudo para tudo. Nenhuma chave foi criada."
+        )
     async with database.transaction() as connection:
         found: dict[int, Ambiente] = {}
         for cnpj in cnpjs:
@@ -40,7 +56,9 @@ async def make_key(database: Database, cnpjs: Sequence[str], escopos: Sequence[s
             raise CommandRefusedError(
                 "Uma chave é de um ambiente só, e estas empresas têm ambientes diferentes. Nenhuma chave foi criada."
             )
-        chave, prefixo = await keys.make(connection, list(found), environments.pop(), sorted(set(escopos)))
+        chave, prefixo = await keys.make(
+            connection, list(found), environments.pop(), sorted(set(escopos)), timedelta(days=dias)
+        )
         for empresa_id in found:
             await _audited(connection, empresa_id, "criou chave da API", prefixo)
     return [chave]
@@ -55,7 +73,8 @@ async def list_keys(database: Database, cnpj: str) -> list[str]:
         f"{row.prefixo}…  criada {_day(row.criada_em)}, "
         + (f"usada {_day(row.usada_em)}" if row.usada_em else "nunca usada")
         + (f", revogada {_day(row.revogada_em)}" if row.revogada_em else "")
-        + (f"; escopos {', '.join(row.escopos)}" if row.escopos else "")
+        + (f", vale até {_day(row.vale_ate)}" if row.vale_ate else ", não vence")
+        + (f"; escopos {', '.join(row.escopos)}" if row.escopos else "; pode tudo")
         + (f"; {len(row.empresas)} empresas" if len(row.empresas) > 1 else "")
         for row in rows
     ] or [f"{company.razao_social} não tem chave da API."]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from persistence.tables import api_chave, api_chave_empresa, empresa
+from persistence.versions import known
 from state_machine.protocol.channel import Ambiente
 
 if TYPE_CHECKING:
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
 
+SCOPES: Final = frozenset(
+    {
+        *("clientes:ler", "clientes:escrever"),
+        *("propostas:ler", "propostas:escrever", "propostas:submeter"),
+        *("lotes:ler", "lotes:escrever", "lotes:confirmar"),
+    }
+)
 SECRET_BYTES: Final = 32
 VISIBLE: Final = 8  # characters of the secret that name a key: 48 bits; the other 208 stay secret
 WORDS: Final = {Ambiente.PRODUCAO: "live", Ambiente.HOMOLOGACAO: "test"}
@@ -35,23 +43,34 @@ _JOINED = (
     .group_by(_K.id)
 )
 _HELD = _JOINED.add_columns((_K.usada_em > sa.func.now() - USED).label("recente")).where(
-    _K.resumo == sa.bindparam("b_resumo"), _K.revogada_em.is_(None)
+    _K.resumo == sa.bindparam("b_resumo"),
+    _K.revogada_em.is_(None),
+    sa.or_(_K.vale_ate.is_(None), _K.vale_ate > sa.func.now()),
 )
 _TOUCH = api_chave.update().where(_K.id == sa.bindparam("b_id")).values(usada_em=sa.func.now())
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who shows a key that holds: its visible prefix, and the companies it may act for as CNPJ and id."""
+    """Who shows a key that holds: its visible prefix, and the companies it may act for as CNPJ and id.
+
+    ``escopos`` is what it may do there, as ``propostas:escrever``; empty: everything.
+    """
 
     prefixo: str
+    ambiente: Ambiente
     empresas: dict[str, int]
+    escopos: frozenset[str]
+
+    def may(self, escopo: str) -> bool:
+        """Tell whether it may do this; ``propostas:*`` is all that is done to proposals."""
+        return not self.escopos or not self.escopos.isdisjoint({escopo, f"{escopo.partition(':')[0]}:*"})
 
 
 async def make(
-    connection: Connection, empresas: Sequence[int], ambiente: Ambiente, escopos: Sequence[str]
+    connection: Connection, empresas: Sequence[int], ambiente: Ambiente, escopos: Sequence[str], vale: timedelta
 ) -> tuple[str, str]:
-    """Make a key for these companies; return it, for the only time, and its visible prefix."""
+    """Make a key for these companies that holds for ``vale``; return it, for the only time, and its visible prefix."""
     secret = secrets.token_urlsafe(SECRET_BYTES)
     beginning = f"prosa_{WORDS[ambiente]}_"
     prefixo = beginning + secret[:VISIBLE]
@@ -60,6 +79,7 @@ async def make(
         "prefixo": prefixo,
         "ambiente": ambiente.value,
         "escopos": list(escopos),
+        "vale_ate": sa.func.now() + vale,
     }
     made = await connection.execute(api_chave.insert().values(row).returning(_K.id))
     chave_id = made.scalar_one()
@@ -69,7 +89,7 @@ async def make(
 
 
 async def holder(database: Database, chave: str) -> Holder | None:
-    """Return who shows this key, and note that it was used; ``None`` for one that is unknown or was revoked."""
+    """Return who shows this key, and note that it was used; ``None`` for one that is unknown or holds no more."""
     if not SHAPE.fullmatch(chave):
         return None
     async with database.alone() as connection:
@@ -78,7 +98,12 @@ async def holder(database: Database, chave: str) -> Holder | None:
             return None
         if not row.recente:
             await connection.execute(_TOUCH, {"b_id": row.id})
-    return Holder(row.prefixo, dict(zip(row.cnpjs, row.empresas, strict=True)))
+    return Holder(
+        row.prefixo,
+        known(Ambiente, row.ambiente),
+        dict(zip(row.cnpjs, row.empresas, strict=True)),
+        frozenset(row.escopos),
+    )
 
 
 async def of_company(connection: Connection, empresa_id: int) -> list[Any]:

@@ -35,7 +35,7 @@ SELECT r.id AS linha_id, e.id AS emissao_id, p.numero, e.valor_servico AS valor
 FROM unnest($2::bigint[], $3::text[], $4::text[], $5::date[], $6::date[]) AS r(id, email, documento, inicio, depois)
 LEFT JOIN clientes c ON c.empresa_id = $1 AND lower(c.email::text) = r.email AND r.documento IS NULL
 JOIN nfse_emissao e ON e.prestador_id = $1 AND e.tomador_documento = coalesce(r.documento, c.documento)
-    AND e.competencia >= r.inicio AND e.competencia < r.depois
+    AND e.competencia >= r.inicio AND e.competencia < r.depois AND coalesce(c.ambiente = e.ambiente, true)
 JOIN nfse_processada p ON p.emissao_id = e.id AND p.status = '{StatusNota.AUTORIZADO}'
 WHERE {counts("e", "$1")}
 ORDER BY r.id, e.id

@@ -12,8 +12,10 @@ from persistence.tables import MENSAGENS
 from persistence.versions import literals
 from state_machine.invoice.field_table import FIELDS
 from state_machine.mailing.states import EstadoLinha
+from state_machine.proposal.states import EstadoProposta
 
 APAGADA: Final = "apagada:"  # begins the key of a conversation whose person was erased
+FORGOTTEN: Final = "O cliente pediu para ser esquecido."  # why what was proposed for them ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,20 +219,22 @@ def _clients(onde: str) -> tuple[Parte, ...]:
     of = f"t.cliente_id IN (SELECT t.id FROM clientes t WHERE {onde})"
     done = f"t.tipo_operacao = '{SUBMIT}' AND t.entidade_id IN (SELECT t.id FROM propostas t WHERE {of})"
     bare = "resultado = resultado - 'descricao' - 'motivo'"
+    waits = f"sessao_id IS NULL AND estado IN ({literals((EstadoProposta.RASCUNHO, EstadoProposta.ENVIADA))})"
     return (
         Parte(
             "o que outros sistemas mandaram fazer",
             "idempotencia_operacoes",
             done,
-            f"UPDATE idempotencia_operacoes t SET {bare} WHERE {done}",
+            f"UPDATE idempotencia_operacoes t SET {bare}, idempotencia_key = '{APAGADA}' || t.id WHERE {done}",
             _EMPTIED,
         ),
         Parte(
             "propostas de outros sistemas",
             "propostas",
             of,
-            f"""UPDATE propostas t SET descricao = NULL, motivo = NULL, corpo_sha256 = NULL, versao = versao + 1
-            WHERE {of}""",
+            f"""UPDATE propostas t SET descricao = NULL, corpo_sha256 = NULL, idempotencia_key = NULL,
+            versao = versao + 1, motivo = CASE WHEN {waits} THEN '{FORGOTTEN}' END,
+            estado = CASE WHEN {waits} THEN '{EstadoProposta.CANCELADA}' ELSE estado END WHERE {of}""",
             _EMPTIED,
         ),
         Parte(
@@ -244,8 +248,8 @@ def _clients(onde: str) -> tuple[Parte, ...]:
             "clientes de outros sistemas com proposta",
             "clientes",
             f"{onde} AND {proposed}",
-            f"""UPDATE clientes t SET nome = 'apagado', email = NULL, documento = NULL, corpo_sha256 = NULL,
-            versao = versao + 1 WHERE {onde} AND {proposed}""",
+            f"""UPDATE clientes t SET nome = NULL, email = NULL, documento = NULL, corpo_sha256 = NULL,
+            idempotencia_key = NULL, versao = versao + 1 WHERE {onde} AND {proposed}""",
             "ficam só como um número",
         ),
     )

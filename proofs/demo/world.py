@@ -183,7 +183,7 @@ async def open_demo(
         await _certify(house, configured, world)
         login = demo_login(home)
         await enrol(house.database, vault_of(configured), STAFF, Papel.ADMIN, known=login)
-        [chave] = await make_key(house.database, [COMPANY.cnpj], [], Ambiente(configured.fiscal_environment))
+        [chave] = await make_key(house.database, [COMPANY.cnpj], [], Ambiente(configured.fiscal_environment), tudo=True)
         erp = DemoErp(address, chave)
         stack.push_async_callback(erp.close)
         app = house.web_app(https=False)

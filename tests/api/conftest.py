@@ -103,7 +103,7 @@ async def erp(opened: Database, request: Any) -> AsyncIterator[Erp]:
     for form in (OURS, THEIRS):
         await add_company(opened, form, Canal("plugnotas"))
     keys = [
-        (await make_key(opened, cnpjs, [], Ambiente.PRODUCAO))[0]
+        (await make_key(opened, cnpjs, [], Ambiente.PRODUCAO, tudo=True))[0]
         for cnpjs in ([OURS.cnpj], [THEIRS.cnpj], [OURS.cnpj, THEIRS.cnpj])
     ]
     app = web.Application()

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from operations.api.keys import revoke_key
+from api.app import ROUTES
+from operations.api.keys import make_key, revoke_key
+from persistence.api.keys import SCOPES
+from state_machine.protocol.channel import Ambiente
 from tests.api.conftest import OURS, THEIRS
 
 if TYPE_CHECKING:
@@ -120,3 +123,47 @@ async def test_an_address_without_anything_is_404(erp: Erp, path: str) -> None:
     for asked in (path, "/clientes/" + "9" * 19):
         answer = await erp.ask("GET", asked)
         assert (answer.status, answer.codigo) == (404, "nao_encontrado")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "escopo"),
+    [(method, path, act[0]) for path, acts in ROUTES.items() for method, act in acts.items()],
+)
+async def test_a_route_is_for_keys_of_its_scope(erp: Erp, method: str, path: str, escopo: str) -> None:
+    """Each names one; a key of all the others is told which it lacks, and nothing is done."""
+    address = path.replace("{id:[0-9]{1,19}}", "1")
+    (without,) = await make_key(erp.database, [OURS.cnpj], sorted(SCOPES - {escopo}), Ambiente.PRODUCAO)
+    (with_it,) = await make_key(erp.database, [OURS.cnpj], [escopo], Ambiente.PRODUCAO)
+    refused = await erp.ask(method, address, chave=without)
+    assert (refused.status, refused.codigo) == (403, "escopo_insuficiente")
+    assert escopo in refused.body["detail"]
+    assert (await erp.ask(method, address, chave=with_it)).status != 403
+    assert await erp.stored() == (0, 0)
+
+
+async def test_each_scope_opens_something() -> None:
+    """None is offered that no route asks for."""
+    assert {act[0] for acts in ROUTES.values() for act in acts.values()} == SCOPES
+
+
+async def test_a_quoted_key_is_the_key(erp: Erp) -> None:
+    """As the IETF's draft writes it: both are one request."""
+    body = {"nome": "Ana", "email": "ana@exemplo.com.br"}
+    made = [await erp.post("/clientes", body, key) for key in ('"abc"', "abc")]
+    assert [answer.body["id"] for answer in made] == [made[0].body["id"]] * 2
+    assert made[1].headers["Idempotency-Replayed"] == "true"
+
+
+async def test_a_body_says_each_name_once(erp: Erp) -> None:
+    """A proxy that reads the first and we who read the last would not mean the same amount."""
+    cliente = await erp.client()
+    raw = b'{"cliente_id": %d, "valor": "100.00", "valor": "1000.00"}' % cliente
+    assert (await erp.post("/propostas", raw, "p")).codigo == "json_invalido"
+    assert await erp.count("propostas") == 0
+
+
+async def test_a_month_that_has_not_begun_is_refused(erp: Erp) -> None:
+    """Nobody invoices the future."""
+    cliente = await erp.client()
+    refused = await erp.post("/propostas", {"cliente_id": cliente, "valor": 1, "competencia": "2099-12"}, "p")
+    assert (refused.status, refused.body["erros"][0]["codigo"]) == (422, "competencia_invalida")

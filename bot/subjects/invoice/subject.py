@@ -67,6 +67,7 @@ from state_machine.machine.events import (
     PrazoVencido,
 )
 from state_machine.machine.session import Sessao
+from state_machine.proposal.origin import proposed_by
 from state_machine.values.local_time import SAO_PAULO
 
 if TYPE_CHECKING:
@@ -358,6 +359,8 @@ async def _new_session(connection: Connection, turn: Turn, plano: Plano, agora: 
         sessao_id, conversa, empresa.id, empresa.razao_social, origem=plano.origem, empresa_versao=empresa.versao
     )
     antiga = await snapshots.load(connection, conversa, plano.origem) if plano.origem else None
+    if antiga is not None and proposed_by(antiga.rascunho):
+        nova = replace(nova, canal=antiga.canal)
     if antiga is None or antiga.empresa_id == empresa.id:
         return nova
     return replace(nova, empresa_id=antiga.empresa_id, emitente=antiga.emitente)

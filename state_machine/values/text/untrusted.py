@@ -66,23 +66,36 @@ def cleaned(value: Any) -> Any:
     return _cleaned(value, 0)
 
 
-def read_json(raw: bytes, *, exact: bool) -> Any:
-    """Return the JSON value of ``raw``, storable and legible; of two equal keys the last counts.
+def read_json(raw: bytes, *, exact: bool, once: bool = False) -> Any:
+    """Return the JSON value of ``raw``, storable and legible; of two equal keys the last counts, unless ``once``.
 
     ``exact``: fractions are ``Decimal``, and NaN and Infinity are refused; else ``float``, and these are ``None``.
-    A number out of every range is its own text. Raises ``ValueError`` for what is no JSON or has no bottom.
+    A number out of every range is its own text. Raises ``ValueError`` for what is no JSON or has no bottom, and with
+    ``once`` for an object with a name twice: who reads the first and who reads the last would not agree.
     """
     try:
-        return legible_values(cleaned(parse_json(raw, exact=exact)))
+        return legible_values(cleaned(parse_json(raw, exact=exact, once=once)))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
 
-def parse_json(raw: bytes, *, exact: bool) -> Any:
+def parse_json(raw: bytes, *, exact: bool, once: bool = False) -> Any:
     """Do the same, but leave texts and depth as they are. Raises ``RecursionError`` too."""
+    pairs = _each_once if once else None
     if exact:
-        return json.loads(raw, parse_int=_integer, parse_float=_decimal, parse_constant=_refuse)
-    return json.loads(raw, parse_int=_integer, parse_float=_float, parse_constant=lambda _: None)
+        return json.loads(
+            raw, parse_int=_integer, parse_float=_decimal, parse_constant=_refuse, object_pairs_hook=pairs
+        )
+    return json.loads(
+        raw, parse_int=_integer, parse_float=_float, parse_constant=lambda _: None, object_pairs_hook=pairs
+    )
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
 
 
 def _cleaned(value: Any, depth: int) -> Any:

@@ -31,7 +31,7 @@ async def test_what_a_killed_process_stored_is_answered_by_the_next_one(
     database = await Database.open(database_url, size=1)
     try:
         await add_company(database, COMPANY, Canal("plugnotas"))
-        (chave,) = await make_key(database, [COMPANY.cnpj], [], Ambiente.PRODUCAO)
+        (chave,) = await make_key(database, [COMPANY.cnpj], [], Ambiente.PRODUCAO, tudo=True)
         env = {"PROSA_DATABASE_URL": database_url, "PROSA_REDIS_URL": redis_url, "PROSA_PORT": "0"}
         headers = {"Authorization": f"Bearer {chave}", "Idempotency-Key": command}
         made = []

@@ -40,7 +40,7 @@ async def test_a_submission_is_done_whole_and_once_whenever_its_process_dies(
     try:
         await add_company(database, COMPANY, Canal("plugnotas"))
         await database.pool.execute(_CONVERSATION)
-        (chave,) = await make_key(database, [COMPANY.cnpj], [], Ambiente.PRODUCAO)
+        (chave,) = await make_key(database, [COMPANY.cnpj], [], Ambiente.PRODUCAO, tudo=True)
         env = {"PROSA_DATABASE_URL": database_url, "PROSA_REDIS_URL": redis_url, "PROSA_PORT": "0"}
 
         async def sent(base: str, path: str, body: dict[str, Any], key: str) -> httpx.Response:

@@ -85,7 +85,11 @@ async def test_the_month_is_that_of_the_arrival(database: Database) -> None:
 
 
 async def test_practice_goes_to_nobody(database: Database) -> None:
-    """What was issued for practice stays away once the company issues in earnest."""
+    """What was issued for practice stays away once the company issues in earnest, and so do its clients of then."""
+    await database.pool.execute(
+        "INSERT INTO clientes (empresa_id, nome, email, documento, usuario) "
+        "SELECT empresa_id, 'x', email, documento, 'prosa_test_x' FROM clientes"
+    )
     await issued(database, ANA, "1", NOVEMBER, ambiente="homologacao")
     assert reasons(await rows(database, "email;competencia\nana@test.com.br;2026-11")) == [None]
     real = await issued(database, ANA, "2", NOVEMBER, ambiente="producao")

@@ -11,6 +11,7 @@ from operations.company import add_company
 from persistence.batches import suppression
 from persistence.db.engine import Database
 from persistence.people.erase import erase
+from persistence.people.parts import FORGOTTEN
 from persistence.people.person import count, export, find
 from persistence.tables import lotes
 from proofs.demo.world import COMPANY
@@ -96,9 +97,32 @@ async def test_a_client_of_another_system_is_copied_out_and_erased(database: Dat
     assert {row["nome"] for rows in copied.values() for row in rows if "nome" in row} == {"ana", "bia"}
     left = await database.pool.fetch("SELECT id, nome, email, documento, corpo_sha256 FROM clientes ORDER BY id")
     assert [tuple(row) for row in left] == [
-        (proposed, "apagado", None, None, None),
+        (proposed, None, None, None, None),
         (other, "caio", "caio@exemplo.com.br", OTHER, "x"),
     ]
     assert bare not in {row["id"] for row in left}
     said = await database.pool.fetch("SELECT descricao FROM propostas ORDER BY cliente_id")
     assert [row["descricao"] for row in said] == [None, "aula"]
+
+
+async def test_what_waits_for_a_forgotten_client_ends(database: Database) -> None:
+    """Nobody is asked for the document of a client without a name; keys of other systems may hold names, and go."""
+    await database.pool.execute("DELETE FROM idempotencia_operacoes")
+    cliente = await database.pool.fetchval(_CLIENT, "ana", CPF)
+    await database.pool.execute("UPDATE clientes SET idempotencia_key = 'cliente-ana'")
+    for estado in ("rascunho", "enviada", "emitida"):
+        await database.pool.execute(_PROPOSAL, cliente)
+        await database.pool.execute(
+            "UPDATE propostas SET estado = $1, idempotencia_key = 'ana-' || id WHERE estado = 'rascunho' "
+            "AND idempotencia_key IS NULL",
+            estado,
+        )
+    await database.pool.execute(_SUBMITTED)
+    async with database.transaction() as connection:
+        await erase(connection, await find(connection, CPF))
+    found = await database.pool.fetch("SELECT estado, motivo, idempotencia_key FROM propostas ORDER BY id")
+    assert [tuple(row) for row in found] == [("cancelada", FORGOTTEN, None)] * 2 + [("emitida", None, None)]
+    client = await database.pool.fetchrow("SELECT nome, email, documento, idempotencia_key FROM clientes")
+    assert tuple(client) == (None,) * 4
+    keys = await database.pool.fetch("SELECT idempotencia_key FROM idempotencia_operacoes")
+    assert all(row["idempotencia_key"].startswith("apagada:") for row in keys)

@@ -72,7 +72,7 @@ class Erp:
 
 async def erp_of(road: Road) -> Erp:
     """Return another system of the demo's company."""
-    (chave,) = await make_key(road.database, [CNPJ(COMPANY.cnpj).numero], [], Ambiente.PRODUCAO)
+    (chave,) = await make_key(road.database, [CNPJ(COMPANY.cnpj).numero], [], Ambiente.PRODUCAO, tudo=True)
     return Erp(road, {"Authorization": f"Bearer {chave}"})
 
 
