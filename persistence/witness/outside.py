@@ -18,6 +18,20 @@ if TYPE_CHECKING:
     from persistence.conversations.redis_line import RedisLine
 
 KEY: Final = "prosa:historia"
+# A slow process does not put an older word over a newer one.
+_NEWEST: Final = """
+local known, old = pcall(cjson.decode, redis.call('GET', KEYS[1]) or '')
+local new = cjson.decode(ARGV[1])
+if known and type(old) == 'table' and #old == #new then
+    for i = 1, #new do
+        if old[i] ~= new[i] then
+            if old[i] > new[i] then return end
+            break
+        end
+    end
+end
+redis.call('SET', KEYS[1], ARGV[1])
+"""
 
 log = structlog.get_logger(__name__)
 
@@ -44,7 +58,7 @@ class Keepers:
         """Let them know; one that is away hears the next word."""
         text = json.dumps(astuple(word))
         try:
-            await self._line.ask("SET", KEY, text)
+            await self._line.ask("EVAL", _NEWEST, 1, KEY, text)
         except RedisError as error:
             log.warning("witness_away", error=type(error).__name__)
         if self._file is not None:

@@ -10,6 +10,7 @@ import pytest
 
 from bot.conversation.effects import confirmed_of
 from bot.orders.accept import intent_of
+from gateway.port import Endereco
 from persistence.people.companies import Empresa
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate
@@ -88,3 +89,12 @@ def test_the_order_carries_what_was_confirmed() -> None:
     assert (intent.prestador.cnpj, intent.tomador.documento) == (EMPRESA.cnpj, SAID[Campo.DOCUMENTO])
     assert (intent.valor, intent.descricao) == (Decimal("1500.37"), "consultoria")
     assert intent.id_integracao == "301126-0a1b2c3d-r1-2"
+
+
+def test_the_address_that_was_said_counts_before_the_registers() -> None:
+    """The person saw it in the summary; without one the register's stands on the note."""
+    known = Endereco("Rua do Cadastro", "1", "Centro", "3550308", "São Paulo", "SP", "01001000")
+    said = replace(known, logradouro="Rua Dita", numero="20")
+    confirmed = confirmed_of(_confirmed(), Emitir(1), EMPRESA, TAPPED)
+    assert intent_of(replace(confirmed, endereco=said), known, None).tomador.endereco == said
+    assert intent_of(confirmed, known, None).tomador.endereco == known

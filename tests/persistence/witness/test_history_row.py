@@ -15,7 +15,7 @@ from operations.restored import restore
 from persistence.conversations.redis_line import RedisLine, connect
 from persistence.db.engine import Database
 from persistence.witness import row as history
-from persistence.witness.outside import Keepers
+from persistence.witness.outside import KEY, Keepers
 from persistence.witness.row import HistoryWord, Standing, Witness
 from tests.owner import as_owner
 from tests.patience import PATIENCE
@@ -186,6 +186,12 @@ async def test_redis_and_the_file_remember_each_alone(database: Database, line: 
     keepers = Keepers(line, file)
     assert await keepers.recall() == HistoryWord()
     await keepers.keep(HistoryWord(5, 7, 9))
+    assert await Keepers(line).recall() == HistoryWord(5, 7, 9)
+    for slow, newest in ((HistoryWord(5, 6, 10), HistoryWord(5, 7, 9)), (HistoryWord(6, 1, 1), HistoryWord(6, 1, 1))):
+        await Keepers(line).keep(slow)
+        assert await Keepers(line).recall() == newest
+    await line.ask("SET", KEY, "cut")
+    await Keepers(line).keep(HistoryWord(5, 7, 9))
     assert await Keepers(line).recall() == HistoryWord(5, 7, 9)
     await line.ask("FLUSHDB")
     assert await Keepers(line).recall() == HistoryWord()

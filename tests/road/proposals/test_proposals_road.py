@@ -162,6 +162,23 @@ async def test_it_waits_behind_the_open_invoice(road: Road, erp: Erp, ana: Perso
     await erp.becomes(second, "recusada")
 
 
+async def test_it_waits_behind_the_question_why_a_note_is_cancelled(road: Road, erp: Erp, ana: Person) -> None:
+    """A summary in the middle of it would take the reason for a word on another invoice."""
+    await ana.say(FULL)
+    await ana.touch("Confirmar")
+    await ana.files()
+    await road.settled()
+    await ana.say("cancela a última nota")
+    open_ = "SELECT estado FROM cancelamento ORDER BY id DESC LIMIT 1"
+    await until(lambda: road.database.pool.fetchval(open_))
+    proposta = await erp.proposes(valor="10.00")
+    await road.settled()
+    await _swept(road)
+    await road.settled()
+    assert not [text for text in ana.answers if "propôs" in text]
+    assert (await erp.get(proposta))["estado"] == "enviada"
+
+
 async def test_what_is_missing_is_asked(road: Road, erp: Erp, ana: Person) -> None:
     """With what it is about; the answer leads to the summary, and shows in the API."""
     proposta = await erp.proposes(documento=None, descricao=None)
