@@ -11,7 +11,11 @@ DOT: Final = "•"
 MOST: Final = 4096  # characters shown of one text: as many as WhatsApp carries
 CUT: Final = "… [texto cortado]"
 _LONG: Final = 8  # digits; an amount or a date has fewer, a phone, a CPF and a CNPJ have more
-_SHOWN: Final = r"\d{6}-[0-9a-f]{8}(?:-r\d{1,9}-\d{1,9})?(?!\w)|(?<!\d)\d{2}/\d{2}/\d{4}(?!\d)"  # our own ids; dates
+# Our own ids, and days: in a bracket they are days still.
+_SHOWN: Final = (
+    r"\d{6}-[0-9a-f]{8}(?:-r\d{1,9}-\d{1,9})?(?!\w)"
+    r"|(?<!\d)\(?(?:\d{2}/\d{2}/\d{4}|20\d{2}-[01]\d-[0-3]\d)(?!\d)"
+)
 _CNPJ_TEXT: Final = r"(?<!\w)[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?[0-9]{2}(?!\w)"
 # Letters count too since July 2026, between any separators: four of the groups keep "abc def ghi" out.
 _CNPJ_SPACED: Final = (
@@ -102,7 +106,7 @@ _HIDDEN: Final = frozenset({"logradouro", "numero_endereco", "complemento", "bai
 def _is_person(valor: dict[Any, Any]) -> bool:
     """Tell whether an object names a CPF: what stands under a company's keys is then somebody's name."""
     numero = str(valor.get("cpfCnpj") or valor.get("cpf") or "")
-    return sum(c.isdecimal() for c in numero) == _CPF
+    return sum(c.isalnum() for c in numero) == _CPF
 
 
 def _under(chave: str, valor: Any, named: frozenset[str]) -> Any:
@@ -119,7 +123,7 @@ def _run(found: re.Match[str]) -> str:
 
 def _run_text(run: str) -> str:
     """Hide the digits of one run but the last four, if there are enough of them to name somebody."""
-    if sum(c.isdecimal() for c in run) < _LONG and not (len(run) >= _CNPJ and any(c.isdecimal() for c in run[:-2])):
+    if sum(c.isdecimal() for c in run) < _LONG and sum(c.isalnum() for c in run) < _CNPJ:
         return run
     keep = len(run) - 4
     return "".join(DOT if place < keep and c.isalnum() else c for place, c in enumerate(run))

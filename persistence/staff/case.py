@@ -204,7 +204,8 @@ async def sessions_of(connection: Connection, alcance: Alcance, conversa: str) -
 async def record(connection: Connection, alcance: Alcance, conversa: str, caso: Caso | None = None) -> CaseTimeline:
     """Return what happened in a conversation, or in one session of it, as far as it is of companies that one may see.
 
-    A turn's messages are marked as done by the very commit that opens a session: that moment is where it begins.
+    A turn's messages are marked as done by the very commit that opens a session: that moment is where it begins. While
+    one of the staff speaks there, every session has all that was said since they took over.
     """
     handled = sa.func.coalesce(inbox.c.feito_em, inbox.c.recebido_em)
     visible = sa.select(_S.sessao_id).where(_S.conversa == conversa, alcance.em(_S.empresa_id))
@@ -219,11 +220,18 @@ async def record(connection: Connection, alcance: Alcance, conversa: str, caso: 
     done = auditoria.select().where(auditoria.c.acao.in_(HANDOVERS), auditoria.c.alvo.in_(visible))
     if caso is not None:
         sessao_id = caso.sessao.sessao_id
-        said = said.where(_within(caso, handled))
+        taken = sa.select(sa.func.max(auditoria.c.em)).where(auditoria.c.acao == HANDOVERS[0])
+        taken = taken.where(auditoria.c.alvo.in_(visible))
+        if caso.sessao.atendente_id is None:
+            taken = sa.select(sa.cast(sa.null(), sa.DateTime(timezone=True)))
+        since = taken.scalar_subquery()
+        said = said.where(sa.or_(_within(caso, handled), inbox.c.recebido_em >= since))
         ours = outbox.c.sessao_id == sessao_id
-        sent = sent.where(sa.or_(ours, sa.and_(outbox.c.sessao_id.is_(None), _within(caso, outbox.c.criado_em))))
+        ours = sa.or_(ours, sa.and_(outbox.c.sessao_id.is_(None), _within(caso, outbox.c.criado_em)))
+        sent = sent.where(sa.or_(ours, outbox.c.criado_em >= since))
         about = anotacao.c.sessao_id == sessao_id
-        noted = noted.where(sa.or_(about, sa.and_(anotacao.c.sessao_id.is_(None), _within(caso, anotacao.c.em))))
+        about = sa.or_(about, sa.and_(anotacao.c.sessao_id.is_(None), _within(caso, anotacao.c.em)))
+        noted = noted.where(sa.or_(about, anotacao.c.em >= since))
         steps = steps.where(transicoes.c.sessao_id == sessao_id)
         tried = tried.where(nfse_emissao.c.session_id == caso.sessao.id)
         done = done.where(auditoria.c.alvo == sessao_id)

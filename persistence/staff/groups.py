@@ -10,6 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from persistence.tables import empresa, grupo_resolvido, nfse_emissao, resolvida, session_snapshot
+from persistence.versions import literals
+from state_machine.machine.states import COM_AUTORIDADE, Estado
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,12 +40,25 @@ LOOKED_AFTER = sa.or_(
     sa.func.coalesce(grupo_resolvido.c.em >= WHEN, sa.false()),
 )
 _later, _again = nfse_emissao.alias("depois"), session_snapshot.alias("retomada")
+# What somebody began with the data of a refusal and gave up repairs nothing: another one must have left for the
+# authority, or have come back from it.
+_REPAIRS = literals(sorted(COM_AUTORIDADE | {Estado.APROVADO, Estado.ERRO, Estado.REJEITADO}))
+
+
+def taken_up(sessao_id: str) -> str:
+    """Return the SQL of whether a refused session's data went to the authority again in another one, however late."""
+    return f"""EXISTS (WITH RECURSIVE depois AS (
+        SELECT d.sessao_id, d.estado FROM session_snapshot d WHERE d.origem = {sessao_id}
+        UNION SELECT d.sessao_id, d.estado FROM session_snapshot d JOIN depois ON d.origem = depois.sessao_id
+    ) SELECT FROM depois WHERE estado IN ({_REPAIRS}))"""  # noqa: S608 - our own constants
+
+
 # No later attempt was made of what was confirmed.
 NEWEST = ~sa.exists().where(
     _later.c.sessao_id == _E.sessao_id, _later.c.revisao == _E.revisao, _later.c.tentativa > _E.tentativa
 )
-RETAKEN = sa.exists().where(_again.c.origem == _E.sessao_id)  # its person took the data up in another session
-OPEN = sa.and_(~LOOKED_AFTER, NEWEST, ~RETAKEN)
+RETAKEN = sa.exists().where(_again.c.origem == _E.sessao_id)  # its person began something with the data
+OPEN = sa.and_(~LOOKED_AFTER, NEWEST, ~sa.literal_column(taken_up("nfse_emissao.sessao_id"), sa.Boolean))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from persistence.access.accounts import SHOWN
 from persistence.conversations.conversations import APAGADO
 from persistence.staff.case import CANCELADAS, NOTA, SUBSTITUIDAS, SUBSTITUTA_DA_SESSAO, may_see
+from persistence.staff.groups import taken_up
 from persistence.staff.orders import waiting
 from persistence.tables import (
     StatusSaida,
@@ -59,7 +60,7 @@ WITH olhos AS (
     SELECT r.id, 'recusa_nossa' FROM session_snapshot r WHERE r.estado = '{Estado.REJEITADO}' AND r.pendente IS NULL
         AND r.rascunho -> 'substitui' -> 'recusada' IS DISTINCT FROM 'true'  -- its person has the way that is left
         AND r.updated_at > now() - interval '30 days'
-        AND NOT EXISTS (SELECT FROM session_snapshot d WHERE d.origem = r.sessao_id)
+        AND NOT {taken_up("r.sessao_id")}
     UNION ALL
     SELECT session_id, status FROM nfse_emissao WHERE status IN ({literals(PEDEM_OLHOS)})
         AND (status <> '{StatusEmissao.DESCONHECIDO}' OR criado_em < now() - interval '2 minutes')

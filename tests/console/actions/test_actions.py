@@ -9,7 +9,7 @@ import pytest
 from console.access.accounts import rename
 from console.actions.commands import ACOES
 from persistence.access.accounts import Papel
-from tests.road.road_people import FULL, until
+from tests.road.road_people import FULL, unlike, until
 
 if TYPE_CHECKING:
     from tests.console.conftest import Browser, Desk
@@ -113,6 +113,29 @@ async def test_a_button_from_before_the_hand_over_is_dead(desk: Desk) -> None:
     assert "ainda não emiti" in again.text
     await desk.road.settled()
     assert await desk.road.notes(ana) == []
+
+
+async def test_every_page_of_a_held_conversation_has_what_is_said_there(desk: Desk) -> None:
+    """Staff opened the older invoice; its person answers while the newer one is the newest."""
+    ana, first = await _summary(desk)
+    await ana.press("Cancelar")
+    await desk.road.settled()
+    await ana.say(unlike())
+    newest = (await desk.road.session(ana))["sessao_id"]
+    assert newest != first
+    async with desk.office.at_work() as sara:
+        await _acts(sara, first, "assumir")
+        await ana.expect("da equipe")
+        await ana.tell("mas já posso mandar pro cliente?")
+        await desk.road.settled()
+        form = f"/console/sessoes/{first}/acoes/escrever"
+        await sara.post(form, {"texto": "pode sim, já saiu"}, form=form)
+        await ana.expect("pode sim")
+        await desk.road.settled()
+        for session in (first, newest):
+            page = (await sara.get(f"/console/sessoes/{session}"))[1]
+            assert "mas já posso mandar pro cliente?" in page
+            assert "pode sim, já saiu" in page
 
 
 async def test_only_who_took_it_writes(desk: Desk) -> None:

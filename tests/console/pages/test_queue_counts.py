@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from persistence.access.accounts import Papel
+from persistence.access.accounts import Alcance, Papel
+from persistence.staff import figures, queue
+from tests.stored_work import emission
 
 if TYPE_CHECKING:
     from tests.console.conftest import Browser, Office
@@ -29,3 +32,36 @@ async def test_tabs_count_up_to_a_thousand(office: Office) -> None:
         assert (await _shown(sara))["desconhecidas"] == "999+"
     async with office.at_work(Papel.LEITURA, ("11.222.333/0001-81",)) as bound:
         assert await _shown(bound) == {"atencao": "0", "quarentena": "0"}
+
+
+_REFUSED = """
+UPDATE session_snapshot SET estado = 'rejeitado', pendente = NULL WHERE id = (SELECT session_id FROM nfse_emissao
+    WHERE id = $1) RETURNING sessao_id
+"""
+_TAKEN_UP = """
+INSERT INTO session_snapshot (sessao_id, conversa, empresa_id, estado, snapshot_reason, cnpj_status, valor_status,
+    descricao_status, data_complete, missing_fields, rascunho, revisao, versao, resumos, origem)
+SELECT $2, conversa, empresa_id, $3, 'confirmed', 'validated', 'validated', 'validated', true, '[]', '{}', 1, 1, 1, $1
+FROM session_snapshot WHERE sessao_id = $1
+"""
+
+
+async def test_a_refusal_waits_for_staff_whatever_its_person_begins(office: Office) -> None:
+    """A corrected copy that was given up repairs nothing; one that went to the authority does, however late."""
+    database, pool = office.database, office.database.pool
+    refused = await pool.fetchval(_REFUSED, await emission(database, status="rejeitado", proxima_acao_em=None))
+
+    async def open_now() -> tuple[bool, int]:
+        async with database.alone() as connection:
+            rows = await queue.needing_eyes(connection, Alcance(todas=True), queue.Filtros(), 50)
+            groups = await figures.failure_groups(connection, Alcance(todas=True), timedelta(days=7))
+        return refused in {row.sessao_id for row in rows}, sum(group.abertas for group in groups)
+
+    assert await open_now() == (True, 1)
+    for number, (of, estado) in enumerate(
+        ((refused, "coleta"), (refused, "cancelado_usuario"), ("copia-1", "expirado"))
+    ):
+        await pool.execute(_TAKEN_UP, of, f"copia-{number}", estado)
+        assert await open_now() == (True, 1)
+    await pool.execute(_TAKEN_UP, "copia-2", "copia-3", "aprovado")
+    assert await open_now() == (False, 0)

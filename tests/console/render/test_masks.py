@@ -28,6 +28,10 @@ DIGITS = st.text("0123456789", min_size=11, max_size=14)
         ("１１９８７６５４３２１", "•••••••4321"),
         ("12.ABC.345/01DE-35", "••.•••.•••/•••E-35"),
         ("cnpj 12 ABC 345 01DE 35", "cnpj •• ••• ••• •••E 35"),
+        ("A última nota (21/11/2026) foi cancelada", "A última nota (21/11/2026) foi cancelada"),
+        ("competencia: 2026-11-27", "competencia: 2026-11-27"),
+        ("nota pra OMLBWYJNNUTZ30 de 1500", "nota pra ••••••••••TZ30 de 1500"),
+        ("OM.LBW.YJN/NUTZ-30", "••.•••.•••/•••Z-30"),
         ("de 10/11/2026 a 20/11/2026: 1.500,00 + 2.300,00", "de 10/11/2026 a 20/11/2026: 1.500,00 + 2.300,00"),
     ],
 )
@@ -67,12 +71,13 @@ def test_phones_documents_and_names() -> None:
 def test_a_persons_name_is_hidden_under_a_companys_key() -> None:
     """The gateway repeats whom an invoice is for: a CPF's name is a person's, a CNPJ's is on the register."""
     person = {"cpfCnpj": "529.982.247-25", "razaoSocial": "Maria Aparecida Lima"}
-    company = {"cpfCnpj": "12345678000195", "razaoSocial": "PADARIA DO ZÉ LTDA"}
-    shown = masks.tree([{"tomador": person}, {"prestador": company}])
-    assert (shown[0]["tomador"]["razaoSocial"], shown[1]["prestador"]["razaoSocial"]) == (
-        "Maria A. L.",
-        "PADARIA DO ZÉ LTDA",
-    )
+    for cnpj in ("12345678000195", "12ABC345000188", "12.ABC.345/01DE-35"):  # letters count as places do
+        company = {"cpfCnpj": cnpj, "razaoSocial": "PADARIA DO ZÉ LTDA"}
+        shown = masks.tree([{"tomador": person}, {"prestador": company}])
+        assert (shown[0]["tomador"]["razaoSocial"], shown[1]["prestador"]["razaoSocial"]) == (
+            "Maria A. L.",
+            "PADARIA DO ZÉ LTDA",
+        )
 
 
 def test_a_long_text_is_cut_after_it_was_masked() -> None:
