@@ -105,6 +105,9 @@ def _entry(entry: Any) -> Iterator[Arrival]:
 def _value(entry: dict[str, Any], change: dict[str, Any], value: dict[str, Any]) -> Iterator[Arrival]:
     messages, statuses = _items(value, "messages"), _items(value, "statuses")
     for message in messages:
+        if _is_said_to_nobody(message):
+            yield _notice(entry, {"field": "messages", "nao_lida": _given(message, "id")})
+            continue
         try:
             yield _moved(value, message) or _message(value, message)
         except (_MisshapenError, _NobodyError) as error:
@@ -116,6 +119,19 @@ def _value(entry: dict[str, Any], change: dict[str, Any], value: dict[str, Any])
             yield _illegible(status, type(error).__name__)
     if value.get("errors") or not (messages or statuses):
         yield _notice(entry, change)
+
+
+def _is_said_to_nobody(message: Any) -> bool:
+    """Tell what is no word of a person to us: said in a group, to others too, or written by Meta's own buttons.
+
+    Nothing of it is read, and its words are not kept: it orders nothing and gets no answer.
+    """
+    if not isinstance(message, dict):
+        return False
+    told = message.get("interactive")
+    kind = told.get("type") if isinstance(told, dict) else None
+    by_meta = "request_welcome" in (message.get("type"), kind) or kind == "call_permission_reply"
+    return bool(message.get("group_id")) or by_meta
 
 
 def _message(value: dict[str, Any], received: Any) -> Arrival:

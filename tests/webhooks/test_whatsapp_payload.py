@@ -99,6 +99,25 @@ def test_every_kind_of_message_is_an_arrival(name: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        {**MESSAGES["text"], "group_id": "Y2FwaV9ncm91cA"},
+        {**MESSAGES["button_reply"], "group_id": "Y2FwaV9ncm91cA"},
+        {"type": "request_welcome"},
+        {"type": "interactive", "interactive": {"type": "call_permission_reply", "call_permission_reply": {}}},
+    ],
+)
+def test_what_nobody_said_to_us_is_no_message(message: dict[str, Any]) -> None:
+    """Words in a group are others' too, and consent to nothing; buttons of Meta are no words. None is kept as said."""
+    unspoken = {**WHO, "id": "wamid.G", **message}
+    [arrival] = read_notification(body(value(unspoken))).arrivals
+    assert arrival.tipo == "aviso_meta"
+    assert "oi" not in json.dumps(arrival.payload).split('"')
+    beside = read_notification(body(value(unspoken, {**WHO, "id": "wamid.A", **MESSAGES["text"]}))).arrivals
+    assert [each.tipo for each in beside] == ["aviso_meta", "mensagem"]
+
+
 def test_a_changed_id_is_told_to_the_conversation_of_the_former_one() -> None:
     """Meta's notice names nobody as its sender; one that tells only half of the change is kept for people."""
     told = {"type": "user_changed_user_id", "user_id": "BR.2", "previous_user_id": "BR.1"}
