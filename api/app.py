@@ -87,7 +87,7 @@ async def _done(request: web.Request, acts: Mapping[str, Act], correlacao: str) 
     if act is None:
         allowed = ", ".join(acts)
         raise ProblemError("metodo_nao_permitido", f"Aqui se usa {allowed}.", headers={hdrs.ALLOW: allowed})
-    return await act(ApiCall(request, deps, company(request, who), who.prefixo, correlacao))
+    return await act(ApiCall(request, deps, company(request, who), who.prefixo, who.ambiente, correlacao))
 
 
 async def _private(_: web.Request, response: web.StreamResponse) -> None:

@@ -13,11 +13,13 @@ from api.batch_models import Confirmacao, LinhaResposta, ListaNova, LoteResposta
 from api.multipart import read_sent
 from api.problems import PROBLEMAS, ProblemError, invalid
 from api.resources import PREFIX, REPLAYED, under_way
+from api.submission import check_environment
 from operations.batches import orders
 from operations.batches.orders import AnotherRevisionError, BatchStanding, UnknownBatchError
 from operations.batches.upload import RepeatedContentError, Upload, upload
 from persistence.api import operations
 from persistence.api.entities import PATIENCE, UnderWayError
+from persistence.api.keys import WORDS
 from persistence.api.operations import CONFIRM_BATCH, SEND_LIST
 from persistence.batches import listing
 from persistence.idempotency.key import input_hash
@@ -134,13 +136,17 @@ async def _once(
 
 async def _before(call: ApiCall, key: str, tipo: str) -> Found | None:
     async with call.deps.database.alone() as connection:
-        return await operations.find(connection, call.empresa_id, key, tipo)
+        return await operations.find(connection, call.empresa_id, call.ambiente, key, tipo)
 
 
 def _noted(call: ApiCall, key: str, tipo: str, corpo: str) -> Also:
     """Return what notes, in the transaction that does it, what was done under the key."""
 
     async def note(connection: Connection, lote: Found, new: bool) -> None:
+        await check_environment(connection, call)
+        other = [f"prosa_{word}_" for ambiente, word in WORDS.items() if ambiente is not call.ambiente]
+        if (lote.usuario or "").startswith(tuple(other)):
+            raise ProblemError("ambiente_mudou", "Este lote é do outro ambiente. Mande-o de novo, com outro nome.")
         done = {
             "empresa_id": call.empresa_id,
             "idempotencia_key": key,

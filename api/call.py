@@ -49,13 +49,15 @@ DEPS: Final = web.AppKey("API_DEPS", ApiDeps)
 class ApiCall:
     """A request of somebody who may act for the company.
 
-    ``quem``: the visible beginning of their key; ``correlacao``: by which the log, and what follows, is found.
+    ``quem``: the visible beginning of their key, ``ambiente`` its environment; ``correlacao``: by which the log, and
+    what follows, is found.
     """
 
     request: web.Request
     deps: ApiDeps
     empresa_id: int
     quem: str
+    ambiente: Ambiente
     correlacao: str
 
     @property

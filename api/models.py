@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from persistence.api.entities import LARGEST_ID
 from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
 from state_machine.proposal.states import EstadoProposta  # noqa: TC001 - pydantic reads the annotations
+from state_machine.protocol.channel import Ambiente  # noqa: TC001 - as above
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 from state_machine.values.money import LIMITE
 from state_machine.values.text.untrusted import REPLACEMENT
@@ -127,6 +128,7 @@ class ApiResposta(BaseModel):
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
     id: int
+    ambiente: Ambiente
     versao: int
     idempotencia_key: str | None
 

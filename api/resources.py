@@ -28,12 +28,12 @@ REPLAYED: Final = "Idempotency-Replayed"
 PREFIX: Final = "/api/v1"
 
 
-async def _nothing(_: Connection, __: int, ___: Any) -> None:
+async def _nothing(_: Connection, __: ApiCall, ___: Any) -> None:
     """Require nothing more."""
 
 
-async def _client_is_ours(connection: Connection, empresa_id: int, body: PropostaNova) -> None:
-    if await entities.by_id(connection, clientes, empresa_id, body.cliente_id) is None:
+async def _client_is_ours(connection: Connection, call: ApiCall, body: PropostaNova) -> None:
+    if await entities.by_id(connection, clientes, call.empresa_id, call.ambiente, body.cliente_id) is None:
         erro = field(("cliente_id",), "desconhecido", "não é um cliente desta empresa")
         raise ProblemError("corpo_invalido", "Nada foi guardado. Crie antes o cliente.", erros=[erro])
 
@@ -56,7 +56,7 @@ class Resource:
     table: sa.Table
     new: type[BaseModel]
     shown: type[ApiResposta]
-    requires: Callable[[Connection, int, Any], Awaitable[None]] = _nothing
+    requires: Callable[[Connection, ApiCall, Any], Awaitable[None]] = _nothing
     taken: str = "em_andamento"
 
     async def create(self, call: ApiCall) -> web.Response:
@@ -70,14 +70,14 @@ class Resource:
             body, refused = None, invalid(error)
         corpo = "" if body is None else input_hash(body.model_dump(mode="json", exclude_none=True))
         async with call.deps.database.transaction() as connection:
-            found = await entities.by_key(connection, self.table, call.empresa_id, key)
+            found = await entities.by_key(connection, self.table, call.empresa_id, call.ambiente, key)
             made = None
             if found is None:
                 if body is None:
                     raise refused or ProblemError("corpo_invalido", "")
-                await self.requires(connection, call.empresa_id, body)
+                await self.requires(connection, call, body)
                 made = await self._add(connection, call, key, corpo, body)
-                found = made or await entities.by_key(connection, self.table, call.empresa_id, key)
+                found = made or await entities.by_key(connection, self.table, call.empresa_id, call.ambiente, key)
         if found is None:
             raise ProblemError(self.taken, "Nada foi guardado.")
         if made is None and call.deps.strict and found.corpo_sha256 != corpo:
@@ -89,7 +89,7 @@ class Resource:
         found = None
         if call.id <= LARGEST_ID:
             async with call.deps.database.alone() as connection:
-                found = await entities.by_id(connection, self.table, call.empresa_id, call.id)
+                found = await entities.by_id(connection, self.table, call.empresa_id, call.ambiente, call.id)
         if found is None:
             raise ProblemError("nao_encontrado", "Não existe, ou é de outra empresa.")
         return self.answer(found, 200, {})

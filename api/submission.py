@@ -12,7 +12,6 @@ from api.problems import ProblemError, invalid
 from api.resources import PROPOSTAS, REPLAYED, under_way
 from persistence.api import approvers, entities, operations
 from persistence.api.entities import LARGEST_ID, UnderWayError
-from persistence.api.keys import WORDS
 from persistence.api.operations import SUBMIT
 from persistence.idempotency.key import input_hash
 from persistence.people import channels
@@ -56,13 +55,15 @@ async def submit(call: ApiCall) -> web.Response:
     corpo = "" if body is None else input_hash(body.model_dump(mode="json"))
     sent = None
     async with call.deps.database.transaction() as connection:
-        before = await operations.find(connection, call.empresa_id, key, SUBMIT)
+        before = await operations.find(connection, call.empresa_id, call.ambiente, key, SUBMIT)
         if before is None:
             if body is None:
                 raise refused or ProblemError("corpo_invalido", "")
             try:
                 proposta = await _locked(connection, call)
-                before = await operations.find(connection, call.empresa_id, key, SUBMIT)  # whoever had the lock first
+                before = await operations.find(
+                    connection, call.empresa_id, call.ambiente, key, SUBMIT
+                )  # whoever had the lock first
                 sent = await _send(connection, call, key, corpo, body, proposta) if before is None else None
             except UnderWayError:
                 raise under_way() from None
@@ -70,14 +71,22 @@ async def submit(call: ApiCall) -> web.Response:
         if before is not None:
             if call.deps.strict and (before.corpo_sha256, before.entidade_id) != (corpo, call.id):
                 raise ProblemError("chave_reutilizada", "Nada foi feito. Para um pedido novo, mande uma chave nova.")
-            now = await entities.by_id(connection, propostas, call.empresa_id, before.entidade_id)
+            now = await entities.by_id(connection, propostas, call.empresa_id, call.ambiente, before.entidade_id)
     if now is None:
         raise ProblemError("nao_encontrado", "Não existe, ou é de outra empresa.")
     return PROPOSTAS.answer(now, 200, {} if sent is not None else {REPLAYED: "true"})
 
 
+async def check_environment(connection: Connection, call: ApiCall) -> None:
+    """Raise ``ProblemError`` unless the company issues in the environment of the caller's key."""
+    ambiente = (await channels.chosen(connection, call.empresa_id)).ambiente or call.deps.ambiente
+    if call.ambiente is not ambiente:
+        raise ProblemError("ambiente_mudou", f"A empresa agora emite em {ambiente}. Use uma chave de lá.")
+
+
 async def _locked(connection: Connection, call: ApiCall) -> Found:
-    found = await operations.lock(connection, call.empresa_id, call.id) if call.id <= LARGEST_ID else None
+    known = call.id <= LARGEST_ID
+    found = await operations.lock(connection, call.empresa_id, call.ambiente, call.id) if known else None
     if found is None:
         raise ProblemError("nao_encontrado", "Não existe, ou é de outra empresa.")
     return found
@@ -89,9 +98,7 @@ async def _send(connection: Connection, call: ApiCall, key: str, corpo: str, bod
         raise ProblemError("versao_desatualizada", f"Está na versão {proposta.versao}. Leia de novo e decida.")
     if proposta.estado != EstadoProposta.RASCUNHO:
         raise ProblemError("estado_invalido", f"Está {proposta.estado}, na versão {proposta.versao}.")
-    ambiente = (await channels.chosen(connection, call.empresa_id)).ambiente or call.deps.ambiente
-    if not call.quem.startswith(f"prosa_{WORDS[ambiente]}_"):
-        raise ProblemError("ambiente_mudou", f"A empresa agora emite em {ambiente}. Use uma chave de lá.")
+    await check_environment(connection, call)
     aprovador = await approvers.of_company(connection, call.empresa_id)
     if aprovador is None:
         raise ProblemError("sem_aprovador", "A empresa não tem ninguém que possa emitir.")

@@ -13,6 +13,7 @@ from bot.conversation.fitness import as_fit
 from bot.conversation.session_events import replanned
 from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
+from bot.subjects.invoice.facts import environment
 from persistence.api import approvals
 from persistence.conversations.snapshots import StaleSessionError
 from persistence.people import companies
@@ -78,13 +79,15 @@ class Proposal:
         shown = None
         async with self._r.database.transaction() as connection:
             found = await approvals.read(connection, lease.lane, proposta_id, lock=True)
+            empresa, agora = await companies.get_company(connection, found.empresa_id) if found else (None, None)
             if found is not None and not found.pode:
                 await approvals.give_up(connection, proposta_id, approvals.GONE)
-            elif found is not None and found.livre:
+            elif found is not None and empresa and environment(self._r.door.channel(empresa)) != found.ambiente:
+                await approvals.give_up(connection, proposta_id, approvals.MOVED)
+            elif found is not None and empresa and agora and found.livre:
                 if plan is None or found.versao != plan.versao:
                     raise StaleSessionError(lease.lane)  # it became possible, or another one, since it was planned
                 await approvals.bind(connection, proposta_id, plan.sessao.sessao_id)
-                empresa, agora = await companies.get_company(connection, found.empresa_id)
                 shown = await self._r.sessions.apply(
                     connection, plan.sessao, plan.eventos, empresa, agora, row.correlacao, telefone=f"+{found.telefone}"
                 )
@@ -103,7 +106,10 @@ class Proposal:
             empresa, agora = await companies.get_company(connection, found.empresa_id)
         cadastro = await self._r.customers.find(found.documento) if found.documento else None
         base = replace(_draft(found), cadastro=as_cadastro(cadastro) if cadastro else None)
-        sessao = Sessao(found.sessao_prevista, lane, empresa.id, empresa.razao_social, empresa_versao=empresa.versao)
+        canal = self._r.door.channel(empresa)
+        sessao = Sessao(
+            found.sessao_prevista, lane, empresa.id, empresa.razao_social, empresa_versao=empresa.versao, canal=canal
+        )
         told = replace(sessao, servicos=empresa.servicos)
         opening = [Abriu(base, proposta=True)]
         eventos = await as_fit(self._r.door, self._r.database, told, opening, empresa, agora)

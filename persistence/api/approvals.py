@@ -9,13 +9,23 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from persistence.api.approvers import LANE
-from persistence.tables import cancelamento, clientes, conversas, inbox, propostas, session_snapshot, usuario
+from persistence.tables import (
+    cancelamento,
+    clientes,
+    conversas,
+    empresa_canal,
+    inbox,
+    propostas,
+    session_snapshot,
+    usuario,
+)
 from persistence.tables.api import SESSAO
 from state_machine.cancellation.machine import CONVERSANDO
 from state_machine.invoice.fields import Campo
 from state_machine.machine.states import ESPERAM_USUARIO, Estado
 from state_machine.proposal.outcome import APPROVER, OUTCOME, author
 from state_machine.proposal.states import EstadoProposta
+from state_machine.protocol.channel import TipoDocumento
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +59,8 @@ _WAITING = (
 )
 _READ = (
     sa.select(
-        *(_P[name] for name in ("id", "empresa_id", "valor", "descricao", "competencia", "versao", "sessao_prevista")),
+        *(_P[name] for name in ("id", "empresa_id", "valor", "descricao", "competencia", "versao", "ambiente")),
+        _P.sessao_prevista,
         *(clientes.c[name] for name in ("nome", "email", "documento")),
         _U.telefone,
         _FREE.label("livre"),
@@ -71,15 +82,21 @@ _GIVE_UP = (
 )
 GONE: Final = "Quem aprovaria não emite mais por esta empresa. Crie outra proposta."
 _LATE: Final = "Ninguém respondeu no prazo."
+MOVED: Final = "A empresa agora emite em outro ambiente. Crie outra proposta, com uma chave de lá."
 _ORPHAN = _P.aprovador_id.is_(None)
+_ELSEWHERE = sa.exists().where(
+    empresa_canal.c.empresa_id == _P.empresa_id,
+    empresa_canal.c.tipo == TipoDocumento.SERVICO.value,
+    empresa_canal.c.ambiente != _P.ambiente,
+)
 _END = (
     propostas.update()
-    .where(_WAITS, sa.or_(_ORPHAN, _P.enviada_em < sa.func.now() - WAIT))
+    .where(_WAITS, sa.or_(_ORPHAN, _ELSEWHERE, _P.enviada_em < sa.func.now() - WAIT))
     .values(
         estado=sa.case(
-            (_P.aprovador_id.is_(None), EstadoProposta.CANCELADA.value), else_=EstadoProposta.EXPIRADA.value
+            (sa.or_(_ORPHAN, _ELSEWHERE), EstadoProposta.CANCELADA.value), else_=EstadoProposta.EXPIRADA.value
         ),
-        motivo=sa.case((_ORPHAN, GONE), else_=_LATE),
+        motivo=sa.case((_ORPHAN, GONE), (_ELSEWHERE, MOVED), else_=_LATE),
         **_ENDED,
     )
 )
@@ -110,7 +127,7 @@ async def give_up(connection: Connection, proposta_id: int, motivo: str) -> None
 
 
 async def end_overdue(connection: Connection) -> int:
-    """End what waited for a week, and what waits for somebody who is gone; return how many."""
+    """End what waited for a week, and what waits for somebody or an environment that is gone; return how many."""
     return (await connection.execute(_END)).rowcount
 
 

@@ -14,20 +14,19 @@ from state_machine.values.errors import ProsaError
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.db.connection import Row as Found
+    from state_machine.protocol.channel import Ambiente
 
 WAIT: Final = "2s"  # for another's transaction under the same key: each takes milliseconds, unless its database suffers
 LARGEST_ID: Final = 2**63 - 1
 # Statements are composed once: that costs more than running them.
-_BY_KEY = {
+_MINE = {
     table: sa.select(table).where(
-        table.c.empresa_id == sa.bindparam("b_empresa"), table.c.idempotencia_key == sa.bindparam("b_key")
+        table.c.empresa_id == sa.bindparam("b_empresa"), table.c.ambiente == sa.bindparam("b_ambiente")
     )
     for table in (clientes, propostas)
 }
-_BY_ID = {
-    table: sa.select(table).where(table.c.empresa_id == sa.bindparam("b_empresa"), table.c.id == sa.bindparam("b_id"))
-    for table in (clientes, propostas)
-}
+_BY_KEY = {table: mine.where(table.c.idempotencia_key == sa.bindparam("b_key")) for table, mine in _MINE.items()}
+_BY_ID = {table: mine.where(table.c.id == sa.bindparam("b_id")) for table, mine in _MINE.items()}
 _ADD = {table: insert(table).on_conflict_do_nothing().returning(table) for table in (clientes, propostas)}
 PATIENCE: Final = f"SET LOCAL lock_timeout = '{WAIT}'"
 
@@ -38,15 +37,18 @@ class UnderWayError(ProsaError):
     code = "under_way"
 
 
-async def by_key(connection: Connection, table: sa.Table, empresa_id: int, key: str) -> Found | None:
-    """Return what the company made under this key, as it is now."""
-    found = await connection.execute(_BY_KEY[table], {"b_empresa": empresa_id, "b_key": key})
-    return found.one_or_none()
+async def by_key(
+    connection: Connection, table: sa.Table, empresa_id: int, ambiente: Ambiente, key: str
+) -> Found | None:
+    """Return what the company made under this key in this environment, as it is now."""
+    values = {"b_empresa": empresa_id, "b_ambiente": ambiente.value, "b_key": key}
+    return (await connection.execute(_BY_KEY[table], values)).one_or_none()
 
 
-async def by_id(connection: Connection, table: sa.Table, empresa_id: int, id_: int) -> Found | None:
-    """Return one of the company's; ``None`` for what does not exist, and for what is another's."""
-    return (await connection.execute(_BY_ID[table], {"b_empresa": empresa_id, "b_id": id_})).one_or_none()
+async def by_id(connection: Connection, table: sa.Table, empresa_id: int, ambiente: Ambiente, id_: int) -> Found | None:
+    """Return one of the company's; ``None`` for what does not exist, is another's, or of the other environment."""
+    values = {"b_empresa": empresa_id, "b_ambiente": ambiente.value, "b_id": id_}
+    return (await connection.execute(_BY_ID[table], values)).one_or_none()
 
 
 async def add(connection: Connection, table: sa.Table, values: dict[str, Any]) -> Found | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from persistence.tables import api_chave, api_chave_empresa, empresa
+from persistence.versions import known
 from state_machine.protocol.channel import Ambiente
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Holder:
     """Who shows a key that holds: its visible prefix, and the companies it may act for as CNPJ and id."""
 
     prefixo: str
+    ambiente: Ambiente
     empresas: dict[str, int]
 
 
@@ -78,7 +80,7 @@ async def holder(database: Database, chave: str) -> Holder | None:
             return None
         if not row.recente:
             await connection.execute(_TOUCH, {"b_id": row.id})
-    return Holder(row.prefixo, dict(zip(row.cnpjs, row.empresas, strict=True)))
+    return Holder(row.prefixo, known(Ambiente, row.ambiente), dict(zip(row.cnpjs, row.empresas, strict=True)))
 
 
 async def of_company(connection: Connection, empresa_id: int) -> list[Any]:

@@ -13,10 +13,17 @@ from state_machine.proposal.states import EstadoProposta
 
 _KEY = 255  # characters of an idempotency key
 _BY = 64  # characters of the name of who did it: the visible prefix of an API key, or a person's role
+_OF_KEY = "CASE WHEN left(usuario, 11) = 'prosa_test_' THEN 'homologacao' ELSE 'producao' END"
 # The id of a session of today, drawn by the database.
 SESSAO: Final = sa.text(
     "to_char(now() AT TIME ZONE 'America/Sao_Paulo', 'DDMMYY') || '-' || left(gen_random_uuid()::text, 8)"
 )
+
+
+def _ambiente() -> sa.Column[str]:
+    """The environment of the key that made the row: of the other one nothing is found, and nothing is the same."""
+    return sa.Column("ambiente", sa.Text, sa.Computed(_OF_KEY, persisted=True), nullable=False)
+
 
 api_chave = sa.Table(
     "api_chave",
@@ -49,11 +56,12 @@ clientes = sa.Table(
     sa.Column("idempotencia_key", sa.String(_KEY)),
     sa.Column("corpo_sha256", sa.String(64)),  # of the canonical body that the key came with, in hex
     sa.Column("usuario", sa.String(_BY)),  # who made it
+    _ambiente(),
     sa.Column("versao", sa.Integer, nullable=False, server_default="1"),
     now("criado_em"),
     now("atualizado_em"),
-    sa.UniqueConstraint("empresa_id", "idempotencia_key"),
-    sa.Index("uq_clientes_email", "empresa_id", sa.text("lower(email::text)"), unique=True),
+    sa.UniqueConstraint("empresa_id", "ambiente", "idempotencia_key"),
+    sa.Index("uq_clientes_email", "empresa_id", "ambiente", sa.text("lower(email::text)"), unique=True),
     sa.Index("ix_clientes_documento", "documento", postgresql_where=sa.text("documento IS NOT NULL")),
 )
 
@@ -72,6 +80,7 @@ propostas = sa.Table(
     sa.Column("idempotencia_key", sa.String(_KEY)),
     sa.Column("corpo_sha256", sa.String(64)),
     sa.Column("usuario", sa.String(_BY)),  # who made it
+    _ambiente(),
     sa.Column("alterada_por", sa.String(_BY)),  # who made this version of it
     sa.Column("aprovador_id", sa.ForeignKey("usuario.id", ondelete="SET NULL"), index=True),  # who is asked
     # The session that will be made of it, known before anybody looks at it: after a restore the same one is made again.
@@ -80,7 +89,7 @@ propostas = sa.Table(
     sa.Column("enviada_em", MOMENT),  # its place among those that wait for one person
     now("criada_em"),
     now("atualizada_em"),
-    sa.UniqueConstraint("empresa_id", "idempotencia_key"),
+    sa.UniqueConstraint("empresa_id", "ambiente", "idempotencia_key"),
     sa.CheckConstraint("valor > 0", name="valor"),
     sa.CheckConstraint(f"estado IN ({literals(EstadoProposta)})", name="estado"),
     sa.Index(
@@ -110,7 +119,10 @@ idempotencia_operacoes = sa.Table(
     sa.Column("resultado", JSONB, nullable=False),  # as it stood then; what is answered is what stands now
     sa.Column("corpo_sha256", sa.String(64), nullable=False),
     sa.Column("usuario", sa.String(_BY)),  # who did it
+    _ambiente(),
     now("created_at"),
-    sa.UniqueConstraint("empresa_id", "idempotencia_key", "tipo_operacao"),
+    sa.UniqueConstraint(
+        "empresa_id", "ambiente", "idempotencia_key", "tipo_operacao", name="uq_idempotencia_operacoes_chave"
+    ),
     sa.Index("ix_idempotencia_operacoes_created_at", "created_at"),
 )

@@ -78,10 +78,18 @@ def as_issued_by(sessao: Sessao, empresa: Empresa | None, canal: str | None, eve
         return [MudouEmissor(None)]
     if not _changed(sessao, empresa) and not _moved(sessao, canal):
         return list(eventos)
-    if sessao.empresa_id != empresa.id and _of_a_proposal(sessao, eventos):
-        return [Cancelou()]  # what a system of one company proposed is no other company's to issue
+    elsewhere = sessao.empresa_id != empresa.id or (
+        sessao.canal is not None and canal is not None and environment(sessao.canal) != environment(canal)
+    )
+    if elsewhere and _of_a_proposal(sessao, eventos):
+        return [Cancelou()]  # what a system of one company, in one environment, proposed is nothing else's to issue
     said = [Conversou() if isinstance(evento, Confirmou) else evento for evento in eventos]
     return [*said, MudouEmissor(replace(empresa.emissor, canal=canal))]
+
+
+def environment(canal: str) -> str:
+    """Return the environment of a channel as a session holds it."""
+    return canal.partition("/")[2]
 
 
 def _of_a_proposal(sessao: Sessao, eventos: Sequence[Evento]) -> bool:

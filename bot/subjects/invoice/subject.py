@@ -34,7 +34,7 @@ from bot.subjects.invoice.facts import (
     may_have_issued,
     needs_right,
 )
-from bot.subjects.invoice.plan import Plano, beside_a_proposal, decides, plan
+from bot.subjects.invoice.plan import Plano, apart_from_proposal, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
 from bot.subjects.invoice.words import said
@@ -67,6 +67,7 @@ from state_machine.machine.events import (
     PrazoVencido,
 )
 from state_machine.machine.session import Sessao
+from state_machine.proposal.origin import proposed_by
 from state_machine.values.local_time import SAO_PAULO
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class Invoice:
         ativa = await self._active(turn, stored=attempt > 1)
         plano = await self._planned(turn, ativa)
         eventos = [await self._completed(evento, plano, turn) for evento in plano.eventos]
-        if (apart := beside_a_proposal(plano, eventos)) is not plano:
+        if (apart := apart_from_proposal(plano, eventos)) is not plano:
             plano, eventos = apart, [await self._completed(evento, apart, turn) for evento in apart.eventos]
         voz = Voice.SPEAK if decides(turn.chegada.entrada, plano) else await turn.voice()
         agora = turn.clock.now()  # a model or the register may have taken their time
@@ -358,6 +359,8 @@ async def _new_session(connection: Connection, turn: Turn, plano: Plano, agora: 
         sessao_id, conversa, empresa.id, empresa.razao_social, origem=plano.origem, empresa_versao=empresa.versao
     )
     antiga = await snapshots.load(connection, conversa, plano.origem) if plano.origem else None
+    if antiga is not None and proposed_by(antiga.rascunho):
+        nova = replace(nova, canal=antiga.canal)
     if antiga is None or antiga.empresa_id == empresa.id:
         return nova
     return replace(nova, empresa_id=antiga.empresa_id, emitente=antiga.emitente)
