@@ -14,12 +14,13 @@ from api.batch_models import Confirmacao, LinhaResposta, ListaNova, LoteResposta
 from api.problems import PROBLEMAS, RETRY, ProblemError, invalid
 from api.problems import field as wrong
 from api.resources import PREFIX, REPLAYED, under_way
-from api.submission import of_this_environment
+from api.submission import check_environment
 from operations.batches import orders
 from operations.batches.orders import AnotherRevisionError, BatchStanding, UnknownBatchError
 from operations.batches.upload import AnotherTextError, RepeatedContentError, Upload, upload
 from persistence.api import operations
 from persistence.api.entities import PATIENCE, UnderWayError
+from persistence.api.keys import WORDS
 from persistence.api.operations import CONFIRM_BATCH, SEND_LIST
 from persistence.batches import listing
 from persistence.idempotency.key import input_hash
@@ -181,8 +182,9 @@ def _noted(call: ApiCall, key: str, tipo: str, corpo: str) -> Also:
     """Return what notes, in the transaction that does it, what was done under the key."""
 
     async def note(connection: Connection, lote: Found, new: bool) -> None:
-        await of_this_environment(connection, call)
-        if (lote.usuario or "").startswith("prosa_") and not (lote.usuario or "").startswith(call.beginning):
+        await check_environment(connection, call)
+        other = [f"prosa_{word}_" for ambiente, word in WORDS.items() if ambiente is not call.ambiente]
+        if (lote.usuario or "").startswith(tuple(other)):
             raise ProblemError("ambiente_mudou", "Este lote é do outro ambiente. Mande-o de novo, com outro nome.")
         done = {
             "empresa_id": call.empresa_id,

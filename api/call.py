@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aiohttp import hdrs, web
 
 from api.problems import RETRY, ProblemError
-from persistence.api.keys import WORDS, holder
+from persistence.api.keys import holder
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.idempotency_key import IdempotenciaKey, IdempotenciaKeyInvalida
 from state_machine.values.text.untrusted import read_json
@@ -64,11 +64,6 @@ class ApiCall:
     def id(self) -> int:
         """The number in the address. Raises ``ProblemError`` 404: what is no number names nothing."""
         return int(self.request.match_info["id"])
-
-    @property
-    def beginning(self) -> str:
-        """How the names of all begin who call in this environment."""
-        return f"prosa_{WORDS[self.ambiente]}_"
 
     @property
     def key(self) -> str:

@@ -77,7 +77,7 @@ async def submit(call: ApiCall) -> web.Response:
     return PROPOSTAS.answer(now, 200, {} if sent is not None else {REPLAYED: "true"})
 
 
-async def of_this_environment(connection: Connection, call: ApiCall) -> None:
+async def check_environment(connection: Connection, call: ApiCall) -> None:
     """Raise ``ProblemError`` unless the company issues in the environment of the caller's key."""
     ambiente = (await channels.chosen(connection, call.empresa_id)).ambiente or call.deps.ambiente
     if call.ambiente is not ambiente:
@@ -98,7 +98,7 @@ async def _send(connection: Connection, call: ApiCall, key: str, corpo: str, bod
         raise ProblemError("versao_desatualizada", f"Está na versão {proposta.versao}. Leia de novo e decida.")
     if proposta.estado != EstadoProposta.RASCUNHO:
         raise ProblemError("estado_invalido", f"Está {proposta.estado}, na versão {proposta.versao}.")
-    await of_this_environment(connection, call)
+    await check_environment(connection, call)
     aprovador = await approvers.of_company(connection, call.empresa_id)
     if aprovador is None:
         raise ProblemError("sem_aprovador", "A empresa não tem ninguém que possa emitir.")

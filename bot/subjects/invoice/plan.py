@@ -151,7 +151,7 @@ async def plan(
             raise AssertionError("words without a reading")
 
 
-def beside_a_proposal(plano: Plano, ditos: Sequence[Evento]) -> Plano:
+def apart_from_proposal(plano: Plano, ditos: Sequence[Evento]) -> Plano:
     """Return the plan with an order for another customer apart from the proposal that is open: that one is its own.
 
     ``ditos`` are its events with the clients that they name.

@@ -34,7 +34,7 @@ from bot.subjects.invoice.facts import (
     may_have_issued,
     needs_right,
 )
-from bot.subjects.invoice.plan import Plano, beside_a_proposal, decides, plan
+from bot.subjects.invoice.plan import Plano, apart_from_proposal, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
 from bot.subjects.invoice.words import said
@@ -138,7 +138,7 @@ class Invoice:
         ativa = await self._active(turn, stored=attempt > 1)
         plano = await self._planned(turn, ativa)
         eventos = [await self._completed(evento, plano, turn) for evento in plano.eventos]
-        if (apart := beside_a_proposal(plano, eventos)) is not plano:
+        if (apart := apart_from_proposal(plano, eventos)) is not plano:
             plano, eventos = apart, [await self._completed(evento, apart, turn) for evento in apart.eventos]
         voz = Voice.SPEAK if decides(turn.chegada.entrada, plano) else await turn.voice()
         agora = turn.clock.now()  # a model or the register may have taken their time

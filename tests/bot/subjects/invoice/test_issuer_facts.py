@@ -9,9 +9,11 @@ import pytest
 
 from bot.subjects.invoice.facts import as_issued_by
 from persistence.people.companies import Empresa
-from state_machine.machine.events import Confirmou, Conversou, MudouEmissor
+from state_machine.invoice.fields import Campo
+from state_machine.machine.events import Abriu, Cancelou, Confirmou, Conversou, MudouEmissor
 from state_machine.machine.session import Sessao
 from state_machine.machine.states import Estado
+from state_machine.proposal.origin import draft
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 COMPANY = Empresa(1, "11222333000181", "ANA DESIGN ME", "1", "3550308", "mei", "010701", None, None, NOW)
@@ -39,3 +41,11 @@ def test_the_place_of_the_summary_takes_it(shown_for: str | None) -> None:
     """So does a summary of an older release, which stored no channel."""
     shown = replace(SHOWN, canal=shown_for)
     assert as_issued_by(shown, COMPANY, "nacional/homologacao", [Confirmou(1)]) == [Confirmou(1)]
+
+
+@pytest.mark.parametrize("event", [Confirmou(1), Conversou(), Abriu(draft(1, {Campo.VALOR: "10.00"}))])
+def test_what_a_system_proposed_in_practice_is_given_up_in_earnest(event: Confirmou | Conversou | Abriu) -> None:
+    """Also where it is taken up later; another channel of the same environment shows it again."""
+    proposed = replace(SHOWN, rascunho=draft(1, {Campo.VALOR: "10.00"}))
+    assert as_issued_by(proposed, COMPANY, "nacional/producao", [event]) == [Cancelou()]
+    assert Cancelou() not in as_issued_by(proposed, COMPANY, "plugnotas/homologacao", [event])
