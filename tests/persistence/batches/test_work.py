@@ -268,6 +268,7 @@ async def test_a_stopped_list_has_no_row_in_the_queue(database: Database, settle
     batch = await taken(database, lote_id)
     async with database.transaction() as connection:
         row = await work.next_row(connection, batch, "empresa.com.br")
+        assert row is not None
         assert await records.stop(connection, lote_id) == 1
         if settled:
             away = settle(MailUnreachable("refused"), row.attempts, 0, (60.0,), 600.0)
@@ -284,6 +285,7 @@ async def test_an_answer_changes_no_row_that_is_not_in_hand(database: Database, 
     batch = await taken(database, await confirmed(database, "test.csv", "user@test.com.br"))
     async with database.transaction() as connection:
         row = await work.next_row(connection, batch, "empresa.com.br")
+        assert row is not None
     await database.pool.execute("UPDATE lote_linhas SET estado = $1", estado)
     async with database.transaction() as connection:
         assert not await work.settle(connection, batch, row.id, settle(MailDeferred(451), 1, 0, (60.0,), 600.0))
