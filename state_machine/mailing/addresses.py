@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from email_validator import EmailNotValidError, validate_email
@@ -18,7 +17,6 @@ class NotAnAddressError(ProsaError, ValueError):
 
 
 LONGEST: Final = 320  # characters as somebody writes one, with a name before it; an address has 254
-_NAMED: Final = re.compile(r"\A[^<>]*<([^<>]*)>\Z")
 
 
 def normalised(text: str) -> str:
@@ -28,8 +26,8 @@ def normalised(text: str) -> str:
     Letters outside ASCII before the @ are refused, as few servers take them, and what a mail reads as encoded.
     """
     written = single_line(text[: LONGEST + 1])
-    if named := _NAMED.fullmatch(written):
-        written = named[1].strip()
+    if written.endswith(">") and written.count("<") == 1:
+        written = written.partition("<")[2][:-1].strip()
     if written[:7].lower() == "mailto:":
         written = written[7:]
     try:

@@ -33,7 +33,7 @@ class NotAMonthError(ProsaError, ValueError):
 class NotADocumentError(ProsaError, ValueError):
     """What stands in the column is no document."""
 
-    code = "documento_na_lista"
+    code = "documento_longo"
 
 
 @dataclass(frozen=True, slots=True)

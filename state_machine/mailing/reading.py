@@ -42,7 +42,6 @@ _PIECE: Final = 64 * 1024  # characters that are decoded at once
 _HIGH: Final = bytes(range(0x80, 0xC0)).decode("cp1252", "ignore")
 _OTHER_ENCODING: Final = re.compile(f"[ÂÃ][{re.escape(_HIGH)}]|â€|[\udc80-\udcff]")
 _EMAIL: Final = frozenset({"email", "e-mail"})
-_ADDRESS: Final = re.compile(r"\A(?:[^<>]*<)?[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+>?\Z")
 # What a spreadsheet shows where a formula found nothing, or a column is narrow.
 _SHEET_ERROR: Final = re.compile(r"#(?:N/[AD]|[A-ZÀ-Ý/0]+[!?]|#+)|Err:\d{3}")
 
@@ -226,7 +225,14 @@ def _swallows(cell: str, separator: str) -> bool:
     if "@" not in cell or ("\n" not in cell and "\r" not in cell):
         return False
     pieces = (piece.strip(' "') for line in cell.splitlines() for piece in line.split(separator))
-    return any("@" in piece and _ADDRESS.fullmatch(piece) for piece in pieces)
+    return any("@" in piece and _is_address(piece) for piece in pieces)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return bool(normalised(text))
+    except NotAnAddressError:
+        return False
 
 
 def _header(line: str, told: str | None) -> tuple[list[str], str]:

@@ -257,11 +257,11 @@ async def test_who_was_frozen_asks_whether_the_mail_is_still_theirs(
         nonlocal ahead
         row = await take(*arguments)
         ahead = SEND_WITHIN + 1
-        await database.pool.execute("UPDATE lotes SET epoch = epoch + 1")  # another took it meanwhile
+        await arguments[0].exec_driver_sql("UPDATE lotes SET epoch = epoch + 1")  # another took it meanwhile
         return row
 
     async with sending(database, box, authority) as pump:
-        monkeypatch.setattr("persistence.batches.work.next_row", frozen)
+        monkeypatch.setattr(work, "next_row", frozen)
         monkeypatch.setattr(mailing, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + ahead))
         await pump.run_once()
     assert box.kept == []

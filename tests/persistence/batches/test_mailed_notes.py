@@ -131,7 +131,7 @@ async def test_one_address_gets_the_notes_of_each_customer_and_month(database: D
         f"c@x.com.br;{'1' * 300};2026-11",
     )
     assert [[nota["numero"] for nota in row["notas"] or ()] for row in found] == [["41"], ["40"], ["43"], [], []]
-    assert reasons(found) == [None, None, None, "endereco_repetido", "documento_na_lista"]
+    assert reasons(found) == [None, None, None, "endereco_repetido", "documento_longo"]
     assert await database.pool.fetchval("SELECT iguais FROM lotes") == 1
 
 

@@ -285,7 +285,7 @@ async def test_an_answer_changes_no_row_that_is_not_in_hand(database: Database, 
     batch = await taken(database, await confirmed(database, "test.csv", "user@test.com.br"))
     async with database.transaction() as connection:
         row = await work.next_row(connection, batch, "empresa.com.br")
-    assert row is not None
+        assert row is not None
     await database.pool.execute("UPDATE lote_linhas SET estado = $1", estado)
     async with database.transaction() as connection:
         assert not await work.settle(connection, batch, row.id, settle(MailDeferred(451), 1, 0, (60.0,), 600.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import tracemalloc
+from contextlib import suppress
 
 import pytest
 
@@ -264,15 +265,13 @@ def _longest_turn(content: bytes, mensagem: str) -> float:
     """Return the most seconds of work that the reading did between two turns of ours."""
     worker = threading.Thread(target=_read_or_refused, args=(content, mensagem))
     worker.start()
-    clock = time.pthread_getcpuclockid(worker.ident or 0)
     longest = before = 0.0
-    while worker.is_alive():
-        try:
+    with suppress(OSError):  # it ended meanwhile
+        clock = time.pthread_getcpuclockid(worker.ident or 0)
+        while worker.is_alive():
             now = time.clock_gettime(clock)
-        except OSError:  # it ended meanwhile
-            break
-        longest, before = max(longest, now - before), now
-        worker.join(0.001)
+            longest, before = max(longest, now - before), now
+            worker.join(0.001)
     worker.join()
     return longest
 
