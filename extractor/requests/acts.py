@@ -79,6 +79,12 @@ CHANGES: Final = re.compile(
     r"substitu(?:i|ir|a)|edit(?:a|ar|e)|consert(?:a|ar|e))\b[^.\n]{0,30}?"
     r"\bnota (?:fiscal )?(?:n(?:ro|um|umero|[.o°º])?\.? ?)?(?P<n>\d{1,15})\b(?![.,]?\d)"
 )
+# Of which note somebody speaks: "a nota 1 saiu errada", "errei a nota fiscal nº 12".
+NUMBERED: Final = re.compile(
+    r"\bnota (?:fiscal )?(?:n(?:ro|um|umero|[.o°º])?\.? ?)?(?P<n>\d{1,15})\b(?![.,]?\d)(?! (?:reais|real|conto|pila)\b)"
+)
+_IS_WRONG: Final = re.compile(r"\b(?:errad[oa]|err(?:o|ei|ou|aram)|incorret[oa]|trocad[oa]|duplicad[oa])\b")
+GOOD_NEWS: Final = re.compile(r"(?<!nao )\b(?:recebi|caiu|entrou|pingou|pagou|pagaram|foi pago|ta pago)\b")
 _NUMBER: Final = re.compile(
     r"(?i)\bnota(?P<n>(?: fiscal)? (?:n(?:ro|um|[úu]mero|[.oº°])?\.? ?)?\d{1,15}(?![.,]?\d)(?: por outra\b)?)"
 )
@@ -239,6 +245,7 @@ def names_customer(dados: Extraction) -> bool:
 # How each act is recognised by closed lists. The first that fits names it.
 _NAMED: Final[tuple[tuple[Ato, Callable[[Utterance], object]], ...]] = (
     (Ato.FISCAL, attrgetter("instrucao")),
+    (Ato.RECLAMA, lambda dita: dita.says(NUMBERED) and dita.says(_IS_WRONG)),
     (Ato.ESPERA, lambda dita: is_wait(_words(dita))),
     (Ato.CORRIGE, lambda dita: (words := _words(dita)) and (is_wrong(words) or another_one(dita))),
     (Ato.RECLAMA, lambda dita: dita.says(CHANGES)),

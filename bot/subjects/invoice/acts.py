@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Final
 from bot.subjects.invoice.repeat import replaceable, with_offer
 from bot.subjects.invoice.words import begun
 from extractor.contract import Ato
-from extractor.requests.acts import CHANGES, HOW_TO_USE, OF_ISSUED, SWEARING, THANKS, another_one, names_customer
+from extractor.requests.acts import (
+    CHANGES,
+    COMPLAINT,
+    GOOD_NEWS,
+    HOW_TO_USE,
+    NUMBERED,
+    OF_ISSUED,
+    SWEARING,
+    THANKS,
+    another_one,
+    names_customer,
+)
 from extractor.text.folding import read
 from extractor.text.hostile import ABUSE
 from state_machine.catalogue import acts as textos
@@ -125,8 +136,10 @@ async def _pergunta(fala: Fala) -> Mensagem | None:
 
 
 async def _reclama(fala: Fala) -> Mensagem | None:
-    numbered = fala.dita.says(CHANGES)
+    numbered = fala.dita.says(CHANGES) or fala.dita.says(NUMBERED)
     issued = numbered or fala.dita.says(OF_ISSUED)
+    if not issued and fala.dita.says(GOOD_NEWS) and not fala.dita.says(COMPLAINT):
+        return None
     if fala.memory.ativa is not None and fala.dita.dados.informs and not issued:
         return None  # "o valor tava errado, é 1800" corrects what is open
     if names_customer(fala.dita.dados):
@@ -136,7 +149,8 @@ async def _reclama(fala: Fala) -> Mensagem | None:
     numero = numbered["n"].lstrip("0") if numbered else None
     notas = await fala.memory.notes(1, numero=numero)
     if numero and not notas:
-        return Mensagem(pedidos.sem_nota(numero))
+        corrects = fala.memory.ativa is not None and fala.dita.dados.informs
+        return None if corrects else Mensagem(pedidos.sem_nota(numero))
     empresa = fala.memory.empresa
     limitada = empresa.canal.nome in NATIONAL_LIST and not replaceable(empresa)
     return textos.reclama(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.road.road_people import FULL, PADARIA, new_phone
+from tests.road.road_people import FULL, PADARIA, new_phone, unlike
 
 if TYPE_CHECKING:
     from proofs.sandbox.meta.model import Bubble
@@ -119,6 +120,33 @@ async def test_a_complaint_is_offered_the_very_note(road: Road) -> None:
     await ana.press("Não cancelar")
     await ana.say("nota de 200 reais")
     assert "Qual é o motivo?" not in (await ana.say("cancela essa, o evento foi adiado")).text  # the open one is meant
+
+
+@pytest.mark.parametrize("open_draft", [False, True])
+async def test_a_number_that_a_person_says_wins(road: Road, open_draft: bool) -> None:
+    """Of two notes the older one is meant, in whatever words; an open draft takes nothing of them."""
+    ana = await road.person()
+    await ana.issue(FULL)
+    await ana.issue(unlike())
+    await road.settled()
+    first = min(await road.notes(ana), key=lambda note: int(note.numero))
+    if open_draft:
+        await ana.say("nota de 200 reais")
+    for words in (
+        "a nota {n} saiu errada",
+        "o valor da nota {n} ta errado",
+        "a nota {n} ta com valor errado",
+        "a nota {n} saiu com valor errado era 550",
+        "errei a nota {n}, era 550 e nao 500",
+        "a nota {n} foi pro cliente errado",
+        "quero substituir a nota {n}",
+    ):
+        told = await ana.say(words.format(n=first.numero))
+        assert re.search(rf"nota {first.numero}\b", told.text.replace("*", "")), (words, told.text)
+        assert "Anotei" not in told.text
+    assert "Não achei a nota 987654" in (await ana.say("a nota 987654 saiu errada")).text
+    thanks = await ana.say("recebi o pix, e agora?")
+    assert "Cancelar e refazer" not in titles(thanks)
 
 
 async def test_a_wrong_note_is_replaced_without_telling_it_all_again(road: Road) -> None:
