@@ -14,7 +14,7 @@ from extractor.text.folding import read
 from extractor.text.marks import Canvas, Kind
 from extractor.text.vocabulary import NOISE
 from state_machine.invoice.field_table import FIELDS, FieldKind
-from state_machine.invoice.fields import Candidate, Confianca, Origem
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Origem
 from state_machine.values.money import ValorInvalido, centavos
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from extractor.rules import RulesReading
     from extractor.text.marks import Mark
     from state_machine.invoice.field_table import Field
-    from state_machine.invoice.fields import Campo
 
 ALIAS: Final = re.compile(r"\[(?:DOC|FONE|EMAIL)\d+\]")
 # Roles under which a number is not what the invoice costs, whatever a model says.
@@ -126,11 +125,19 @@ def _text(campo: Campo, span: str | None, reading: RulesReading) -> Candidate | 
     if not wanted or all(w in NOISE for w in re.findall(r"[a-z0-9]+", wanted)):
         return None
     match = re.search(r"(?<!\w)" + r"\s+".join(map(re.escape, wanted.split())) + r"(?!\w)", text.plain[: reading.limit])
-    if match is None:
+    if match is None or (campo is Campo.NOME and not _may_be_called(match, wanted, reading)):
         return None
     said: str | None = text.verbatim(*match.span())
     typed = _whole(said, reading) if said and FIELDS[campo].kind is FieldKind.PROSA else said
     return _candidate(campo, " ".join(typed.split()), typed) if typed else None
+
+
+def _may_be_called(match: re.Match[str], wanted: str, reading: RulesReading) -> bool:
+    """Tell whether somebody may have this name: two letters in a row, and nothing of an amount in money."""
+    money_in = (m for m in roles_of(reading.skeleton) if m.kind is Kind.MONEY)
+    return re.search("[a-z]{2}", wanted) is not None and not any(
+        m.start < match.end() and match.start() < m.end for m in money_in
+    )
 
 
 def _whole(typed: str, reading: RulesReading) -> str | None:

@@ -135,6 +135,22 @@ async def test_the_model_fills_what_the_rules_left(server, hybrid, fresh):
     assert extraction.modelo_usado
 
 
+async def test_a_model_alone_replaces_nothing_that_was_validated(server, hybrid, fresh):
+    """A service that stands goes by the user's clear words only, which the readers must see too."""
+    known = replace(fresh, conhecidos={Campo.DESCRICAO: "consultoria de marketing"}, resumo_mostrado=True)
+    server.say(answer(valor="500 reais", descricao="lance maneiro"))
+    extraction = await hybrid.extract(UNREAD, known)
+    assert Campo.DESCRICAO not in {candidate.campo for candidate in extraction.candidates}
+
+
+@pytest.mark.parametrize("said", ["550", "550 reais", "reais de consultoria", "x"])
+async def test_a_model_calls_nobody_by_an_amount(server, hybrid, fresh, said):
+    """A name has two letters in a row, and nothing of what the invoice costs."""
+    server.say(answer(nome=said))
+    extraction = await hybrid.extract("550 reais de consultoria pro x, aquele lance lá", fresh)
+    assert said not in {c.valor for c in extraction.candidates if c.campo is Campo.NOME}
+
+
 async def test_a_reading_says_what_its_model_took(server, hybrid, fresh):
     """Useful or not, an answer was paid for; what the rules read whole took nothing."""
     server.usage = (200, 40)
