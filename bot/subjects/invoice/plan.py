@@ -13,6 +13,7 @@ from bot.subjects.invoice.repeat import as_it_stands_now, repeated, repeated_not
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, begun, said
 from extractor.requests.requests import Pedido, RequestKind
+from extractor.requests.several import behind_yes, may_be_another
 from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.acts import EQUIPE
@@ -97,6 +98,8 @@ _PRESSED: dict[str, Evento] = {
     "errado_servico": Informou(clear=frozenset({Campo.DESCRICAO})),
 }
 
+_CARRY = frozenset({"esta", "outra"})  # buttons with the words of what may be another invoice
+
 # What people decide about an invoice: its answer is never held back.
 _DECISIONS = (Confirmou, Escolheu, Cancelou, Negou, PediuCorrecao, QuisAinda, NaoQuisMais)
 
@@ -129,12 +132,7 @@ async def plan(
         case Apagada(original):
             return await _deleted(original, memory)
         case Palavras() if dita is not None:
-            evento = said(entrada, dita, proprias)
-            if resposta := await answer_to(entrada, dita, memory, agora, RECENT):
-                return await _acted(*resposta, dita, evento, memory, agora)
-            if pedido := asked(entrada, dita, proprias, memory.ativa):
-                return await _requested(pedido, evento, memory, agora)
-            return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
+            return _beside(entrada, dita, memory) or await _in_words(entrada, dita, memory, agora, proprias)
         case Outro(tipo) if tipo in SILENT:
             return Plano()
         case Outro(tipo):
@@ -143,6 +141,50 @@ async def plan(
             return Plano(resposta=messages.so_texto(tipo))
         case _:
             raise AssertionError("words without a reading")
+
+
+async def _in_words(
+    entrada: Palavras, dita: Utterance, memory: Memory, agora: datetime, proprias: Utterance | None
+) -> Plano:
+    evento = said(entrada, dita, proprias)
+    if resposta := await answer_to(entrada, dita, memory, agora, RECENT):
+        return await _acted(*resposta, dita, evento, memory, agora)
+    if pedido := asked(entrada, dita, proprias, memory.ativa):
+        return await _requested(pedido, evento, memory, agora)
+    return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
+
+
+def _beside(entrada: Palavras, dita: Utterance, memory: Memory) -> Plano | None:
+    """Return what becomes of words over a summary that name another customer's invoice: nothing of it is merged.
+
+    A clear yes goes through and keeps the other order; else it is asked whether they correct the one that is shown.
+    """
+    ativa = memory.ativa
+    shown = ativa and (ativa.estado is Estado.AGUARDANDO_CONFIRMACAO or ativa.rascunho.valores_a_escolher)
+    if not ativa or not shown or dita.outra:
+        return None
+    if not may_be_another(dita.texto, dita.dados, ativa.rascunho.validado(Campo.DOCUMENTO)):
+        return None
+    outra = None if entrada.proprias is not None or entrada.longa or dita.instrucao else behind_yes(dita.texto)
+    if outra and ativa.rascunho.completo:
+        return Plano((Confirmou(None, entrada.escrita_em, outra=outra),), ativa)
+    return Plano((PediuAjuda(acts.esta_ou_outra(ativa, dita.texto), aberto=False),), ativa)
+
+
+def _carried(toque: Toque, sessao: Sessao, memory: Memory) -> Plano:
+    """Read the words that a button carries onto its draft or, where they are another invoice's, onto a new one.
+
+    Of two invoices the one that is being made comes first.
+    """
+    ativa = memory.ativa
+    if toque.acao == "esta":
+        valem = sessao.espera_usuario and toque.revisao == sessao.revisao
+        return Plano((), sessao, errado=toque.escolha) if valem else Plano((Conversou(),), sessao)
+    if ativa is None or not begun(ativa):
+        return Plano((Abriu(),), ativa, errado=toque.escolha)
+    whole = ativa.estado is Estado.AGUARDANDO_CONFIRMACAO or ativa.rascunho.valores_a_escolher
+    resposta = acts.uma_de_cada_vez(ativa, toque.escolha) if whole else memory_texts.outra_aberta()
+    return Plano((PediuAjuda(resposta, aberto=not whole),), ativa)
 
 
 async def _acted(
@@ -284,7 +326,7 @@ async def _pressed(toque: Toque, memory: Memory) -> Plano:
             valem = sessao.espera_usuario and toque.revisao == sessao.revisao
             return Plano((await usual(memory, sessao.rascunho, toque.escolha) if valem else Conversou(),), sessao)
         case _:
-            return await _take_up(sessao, memory)
+            return _carried(toque, sessao, memory) if toque.acao in _CARRY else await _take_up(sessao, memory)
 
 
 def _chosen(toque: Toque) -> Evento:

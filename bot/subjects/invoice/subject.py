@@ -92,7 +92,7 @@ class Invoice:
     actions = frozenset(
         {
             *("confirmar", "emitir", "corrigir", "cancelar", "refazer", "querer", "desistir"),
-            *("usar", "outro", "pessoa"),
+            *("usar", "outro", "pessoa", "esta", "outra"),
             *(
                 "errado_cliente",
                 "errado_valor",
