@@ -7,10 +7,15 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from extractor.requests.yes_no import is_firm_yes, is_yes
+from extractor.text.folding import read
+from state_machine.invoice.fields import Campo
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from extractor.contract import Extraction
 
 _DOCUMENT: Final = re.compile(r"(?<![\w.])(?:\d{2}\.?\d{3}\.?\d{3}/?\d{4}-?\d{2}|\d{3}\.?\d{3}\.?\d{3}-?\d{2})(?![\w])")
 _BETWEEN: Final = re.compile(
@@ -45,6 +50,17 @@ _BEHIND: Final = re.compile(
     r"[^,;\n\d]{3,80})$",
     re.IGNORECASE,
 )
+_CLAUSE: Final = re.compile(r"[.,;:!\n]+\s*|\s(?:e|mas)\s")
+_OF_FIELD: Final = r"(?:cpf|cnpj|documento|cliente|tomador|valor|preco|nome|servico)"
+# What corrects the invoice at hand; some of the verbs are work too: "troca de óleo".
+_CORRECTS: Final = re.compile(
+    rf"\b{_OF_FIELD} (?:cert[oa]|corret[oa])\b|\b(?:cert[oa]|corret[oa]) (?:eh|seria)\b|\berrad[oa]\b|\berrei\b"
+    r"|\bme enganei\b"
+    r"|\bna verdade\b|\bnao\W{0,3}(?:eh|era|foi|mais|ess[ea]|isso)\b|\bem vez\b|\bno lugar\b|\bquer dizer\b"
+    rf"|\bcorri[gj]\w+|\b(?:mud|tro[cq]|alter)\w+ (?:(?:o|a|esse|pra|para|pro) )*(?:{_OF_FIELD}\b|\d)"
+)
+_DENIES: Final = re.compile(r"\b(?:nao|nem|mas|sem|so que|menos|espera|calma)\b|\boutra coisa\b")
+_NEXT_ONE: Final = re.compile(r"\b(?:outra|mais uma|proxima|depois|segunda nota|nova nota)\b")
 MOST: Final = 10  # more are a list, and no message
 MAX_CHARS: Final = 1500  # longer text is pasted matter
 
@@ -109,6 +125,36 @@ def _by_documents(texto: str) -> tuple[str, ...]:
 def another(texto: str) -> str | None:
     """Return the words where they order one more invoice beside the one that is being made."""
     return texto.strip() if _ANOTHER.match(texto[:MAX_CHARS]) else None
+
+
+def may_be_another(texto: str, dados: Extraction, stands: str | None) -> bool:
+    """Say whether words over a complete invoice may be about another one than that of the customer ``stands``.
+
+    They name another customer's document beside an amount or a yes, and none of them corrects.
+    """
+    named = {c.valor for c in dados.candidates if c.campo is Campo.DOCUMENTO} | documents(texto)
+    plain = read(texto).plain
+    if not named - {stands} or (_CORRECTS.search(plain) and not _NEXT_ONE.search(plain)):
+        return False
+    amount = Campo.VALOR in {*(c.campo for c in dados.candidates), *(d.campo for d in dados.doubts)}
+    bare = _DOCUMENT.sub(" ", texto)
+    for said in (c.trecho for c in dados.candidates if c.campo is Campo.DOCUMENTO):
+        bare = bare.replace(said, " ")
+    return amount or bool(_NUMBER.search(bare)) or any(is_yes(read(each).plain) for each in _CLAUSE.split(texto))
+
+
+def behind_yes(texto: str) -> str | None:
+    """Return the order of one more invoice behind a plain yes to the one at hand, ``None`` where either is not clear.
+
+    Nothing that follows the yes denies, waits or asks, and it says in words that it is another one.
+    """
+    first = _CLAUSE.search(texto)
+    if first is None or not is_firm_yes(read(texto[: first.start()]).plain):
+        return None
+    rest = texto[first.end() :].strip()
+    plain = read(rest).plain
+    clear = _NEXT_ONE.search(plain) and not _DENIES.search(plain) and "?" not in plain
+    return rest if clear and len(documents(rest)) == 1 and _NUMBER.search(_DOCUMENT.sub(" ", rest)) else None
 
 
 def documents(texto: str) -> frozenset[str]:

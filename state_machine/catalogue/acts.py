@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from state_machine.catalogue import questions
 from state_machine.catalogue.texts.substitution import fim
-from state_machine.invoice.summary import botao_cancelar, com_a_nota
+from state_machine.invoice.fields import Campo
+from state_machine.invoice.summary import botao_cancelar, com_a_nota, resumo
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.machine.states import Estado
+from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
 from state_machine.values.text.length import apara, tamanho
 
@@ -183,6 +185,54 @@ def outra_nota(dito: str) -> Mensagem:
         "*Essa é outra nota, e faço uma de cada vez.* Quando a aberta sair, me manda: "
         f"_{apara(' '.join(dito.split()), _RESTO_MAX)}_"
     )
+
+
+def esta_ou_outra(sessao: Sessao, dito: str) -> Mensagem:
+    """Another customer is named over a summary: ask whether it corrects this invoice; its words go with the buttons."""
+    if tamanho(_numa_linha(dito)) > _DITAS_MAX:
+        return outra_nota(dito)
+    cliente = sessao.rascunho.tomador_nome or formata_documento(sessao.rascunho.validado(Campo.DOCUMENTO) or "")
+    return Mensagem(
+        f"*É para corrigir a nota de {apara(cliente, _NOME_MAX)}, ou é outra nota?* Nada mudou nela, e nada foi "
+        f"emitido.\n_{apara(dito, _DITAS_MAX)}_",
+        (
+            Botao(f"esta:{sessao.sessao_id}:{sessao.revisao}:{_numa_linha(dito)}", "Corrigir esta"),
+            _a_outra(sessao, "É outra", dito),
+        ),
+        outras=("Ainda não sei: corrijo a nota que está aberta, ou é outra?",),
+    )
+
+
+def outra_guardada(sessao: Sessao, dito: str) -> Mensagem:
+    """This invoice has its yes, and the one that was ordered behind it waits in a button."""
+    if tamanho(_numa_linha(dito)) > _DITAS_MAX:
+        return outra_nota(dito)
+    return Mensagem(
+        f"*Confirmada. A outra eu ainda não comecei:* _{apara(dito, _DITAS_MAX)}_",
+        (_a_outra(sessao, "Fazer a outra", dito),),
+    )
+
+
+def uma_de_cada_vez(sessao: Sessao, dito: str) -> Mensagem:
+    """The words are another invoice's: this one comes first, as its summary shows, and the other waits in a button."""
+    titulo = "*Certo, é outra, e faço uma de cada vez.* Primeiro esta; depois, toca em *Fazer a outra*."
+    return com_outra(sessao, resumo(sessao, titulo), dito)
+
+
+def com_outra(sessao: Sessao, mensagem: Mensagem, dito: str) -> Mensagem:
+    """Return a summary with the button that begins another invoice, from these words, in place of *Corrigir*."""
+    if tamanho(_numa_linha(dito)) > _DITAS_MAX:
+        return mensagem
+    resto = tuple(botao for botao in mensagem.botoes if not botao.id.startswith("corrigir:"))
+    return replace(mensagem, botoes=(*resto[:2], _a_outra(sessao, "Fazer a outra", dito)))
+
+
+def _a_outra(sessao: Sessao, titulo: str, dito: str) -> Botao:
+    return Botao(f"outra:{sessao.sessao_id}:{sessao.revisao}:{_numa_linha(dito)}", titulo)
+
+
+def _numa_linha(dito: str) -> str:
+    return ", ".join(" ".join(linha.split()) for linha in dito.splitlines() if linha.strip())
 
 
 def em_aberto(sessao: Sessao, mensagem: Mensagem) -> Mensagem:

@@ -118,7 +118,7 @@ class Rascunho:
         """Return a copy in which ``campo`` reads ``lido``; another document forgets what was said of the old one."""
         campos: dict[str, Any] = {campo.value: lido}
         if campo is Campo.DOCUMENTO and self.documento.valor not in {None, lido.valor}:
-            campos |= {"cadastro": None, "nome": VAZIO, "endereco": VAZIO}
+            campos |= {"cadastro": None, **{c.value: VAZIO for c, row in FIELDS.items() if row.of_customer}}
         mudado = replace(self, **campos)
         if (
             mudado.data.valor

@@ -50,7 +50,8 @@ class Confirmou:
     were written. ``igual`` is an invoice of the same content that the company confirmed not long ago, or that is still
     undecided. ``cadastro`` is the register's word on a document that the yes takes, ``costume`` what is usual with it.
     ``leitura`` is the reading of the amount that the button named, where the summary showed two.
-    ``esquecida``: the database may have forgotten since that the summary was confirmed.
+    ``esquecida``: the database may have forgotten since that the summary was confirmed. ``outra`` are the words that
+    order one more invoice behind the yes.
     """
 
     revisao: int | None
@@ -61,6 +62,7 @@ class Confirmou:
     costume: Costume | None = None
     esquecida: bool = False
     leitura: str | None = None
+    outra: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

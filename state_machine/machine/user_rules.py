@@ -177,7 +177,26 @@ def apaga(sessao: Sessao, evento: Apagou, agora: datetime) -> Decision:
 
 
 def confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
-    """Issue what the user saw and said yes to; any other yes gets the summary to look at."""
+    """Issue what the user saw and said yes to; any other yes gets the summary to look at.
+
+    One more invoice that was ordered behind the yes is kept in a button, whatever becomes of this one.
+    """
+    decision = _confirma(sessao, evento, agora)
+    if evento.outra is None:
+        return decision
+    if decision.sessao.estado is Estado.PROCESSANDO:
+        guardada = Responder(acts.outra_guardada(decision.sessao, evento.outra))
+        return replace(decision, efeitos=(*decision.efeitos, guardada))
+    efeitos = (
+        replace(efeito, mensagem=acts.com_outra(decision.sessao, efeito.mensagem, evento.outra))
+        if isinstance(efeito, Responder)
+        else efeito
+        for efeito in decision.efeitos
+    )
+    return replace(decision, efeitos=tuple(efeitos))
+
+
+def _confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
     rascunho = com_servico(sessao.rascunho, sessao.rascunho, sessao.servicos)
     if rascunho is not sessao.rascunho or not rascunho.completo:  # stored by another version of us, with other rules
         return com_rascunho(sessao, sessao.rascunho, agora)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from extractor.amounts.chosen import chosen, wants_former
@@ -13,13 +14,15 @@ from persistence.fiscal import attempts
 from persistence.fiscal.repeats import equal_invoice, usual_amount
 from persistence.queue import outbox
 from state_machine.catalogue import messages
+from state_machine.catalogue.texts import proposal as proposal_texts
 from state_machine.invoice.draft import com_leitura
-from state_machine.invoice.fields import Campo, Candidate
+from state_machine.invoice.fields import Campo, Candidate, Origem
 from state_machine.machine.events import (
     Abriu,
     Cancelou,
     Confirmou,
     Conversou,
+    Editou,
     Informou,
     MudouEmissor,
     NaoQuisMais,
@@ -40,9 +43,11 @@ if TYPE_CHECKING:
 
     from bot.conversation.inbound import Palavras
     from bot.orders.accept import Door
+    from bot.subjects.invoice.plan import Plano
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.people.companies import Empresa
+    from state_machine.invoice.draft import Lido
     from state_machine.machine.events import Evento
     from state_machine.machine.session import Sessao
     from state_machine.services.own import Servico
@@ -236,3 +241,25 @@ async def as_renumbered(
     if may and await door.may_number(connection, empresa):
         return NumeroTomado(int(newest.tentativa) + 1)
     return NotaRejeitada(_NO_NUMBER, None)
+
+
+def apart_from_proposal(plano: Plano, ditos: Sequence[Evento]) -> Plano:
+    """Return the plan with an order for another customer apart from the proposal that is open: that one is its own.
+
+    ``ditos`` are its events with the clients that they name.
+    """
+    ativa, proposta = plano.alvo, proposed_by(plano.alvo.rascunho) if plano.alvo else None
+    lido = plano.rascunho.campo(Campo.DOCUMENTO)
+    informam = [evento.dito if isinstance(evento, Editou) else evento for evento in ditos]
+    if proposta is None or lido.origem is not Origem.PROPOSTA or not any(map(partial(_of_another, lido), informam)):
+        return plano
+    aviso = PediuAjuda(proposal_texts.espera(proposta), aberto=True)
+    return replace(plano, eventos=(Abriu(), *plano.eventos, aviso), alvo=None, larga=ativa, espera=True)
+
+
+def _of_another(lido: Lido, dito: Evento | None) -> bool:
+    """Tell whether words name, for sure or not, another customer than the one that stands."""
+    if not isinstance(dito, Informou):
+        return False
+    certain = any(c.campo is Campo.DOCUMENTO and c.valor != lido.valor for c in dito.candidates)
+    return certain or any(d.campo is Campo.DOCUMENTO and d.leituras != (lido.valor,) for d in dito.doubts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
@@ -14,14 +13,14 @@ from bot.subjects.invoice.repeat import as_it_stands_now, repeated, repeated_not
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, begun, said
 from extractor.requests.requests import Pedido, RequestKind
+from extractor.requests.several import behind_yes, may_be_another
 from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.acts import EQUIPE
 from state_machine.catalogue.texts import memory as memory_texts
-from state_machine.catalogue.texts import proposal as proposal_texts
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import field_named
-from state_machine.invoice.fields import Campo, Origem
+from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import Mensagem
 from state_machine.machine.events import (
     Abriu,
@@ -47,7 +46,6 @@ from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.text.message_spans import Escrita
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from bot.conversation.inbound import Entrada
@@ -55,7 +53,6 @@ if TYPE_CHECKING:
     from bot.subjects.invoice.requests import Memory
     from extractor.contract import Extraction
     from extractor.utterance import Utterance
-    from state_machine.invoice.draft import Lido
     from state_machine.machine.effects import EnviarArquivo
     from state_machine.machine.session import Sessao
 
@@ -103,6 +100,8 @@ _PRESSED: dict[str, Evento] = {
     "errado_servico": Informou(clear=frozenset({Campo.DESCRICAO})),
 }
 
+_CARRY = frozenset({"esta", "outra"})  # buttons with the words of what may be another invoice
+
 # What people decide about an invoice: its answer is never held back.
 _DECISIONS = (Confirmou, Escolheu, Cancelou, Negou, PediuCorrecao, QuisAinda, NaoQuisMais)
 
@@ -135,12 +134,7 @@ async def plan(
         case Apagada(original):
             return await _deleted(original, memory)
         case Palavras() if dita is not None:
-            evento = said(entrada, dita, proprias)
-            if resposta := await answer_to(entrada, dita, memory, agora, RECENT):
-                return await _acted(*resposta, dita, evento, memory, agora)
-            if pedido := asked(entrada, dita, proprias, memory.ativa):
-                return await _requested(pedido, evento, memory, agora)
-            return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
+            return _beside(entrada, dita, memory) or await _in_words(entrada, dita, memory, agora, proprias)
         case Outro(tipo) if tipo in SILENT:
             return Plano()
         case Outro(tipo):
@@ -151,26 +145,48 @@ async def plan(
             raise AssertionError("words without a reading")
 
 
-def apart_from_proposal(plano: Plano, ditos: Sequence[Evento]) -> Plano:
-    """Return the plan with an order for another customer apart from the proposal that is open: that one is its own.
+async def _in_words(
+    entrada: Palavras, dita: Utterance, memory: Memory, agora: datetime, proprias: Utterance | None
+) -> Plano:
+    evento = said(entrada, dita, proprias)
+    if resposta := await answer_to(entrada, dita, memory, agora, RECENT):
+        return await _acted(*resposta, dita, evento, memory, agora)
+    if pedido := asked(entrada, dita, proprias, memory.ativa):
+        return await _requested(pedido, evento, memory, agora)
+    return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
 
-    ``ditos`` are its events with the clients that they name.
+
+def _beside(entrada: Palavras, dita: Utterance, memory: Memory) -> Plano | None:
+    """Return what becomes of words over a summary that name another customer's invoice: nothing of it is merged.
+
+    A clear yes goes through and keeps the other order; else it is asked whether they correct the one that is shown.
     """
-    ativa, proposta = plano.alvo, proposed_by(plano.alvo.rascunho) if plano.alvo else None
-    lido = plano.rascunho.campo(Campo.DOCUMENTO)
-    informam = [evento.dito if isinstance(evento, Editou) else evento for evento in ditos]
-    if proposta is None or lido.origem is not Origem.PROPOSTA or not any(map(partial(_of_another, lido), informam)):
-        return plano
-    aviso = PediuAjuda(proposal_texts.espera(proposta), aberto=True)
-    return replace(plano, eventos=(Abriu(), *plano.eventos, aviso), alvo=None, larga=ativa, espera=True)
+    ativa = memory.ativa
+    shown = ativa and (ativa.estado is Estado.AGUARDANDO_CONFIRMACAO or ativa.rascunho.valores_a_escolher)
+    if not ativa or not shown or dita.outra:
+        return None
+    if not may_be_another(dita.texto, dita.dados, ativa.rascunho.validado(Campo.DOCUMENTO)):
+        return None
+    outra = None if entrada.proprias is not None or entrada.longa or dita.instrucao else behind_yes(dita.texto)
+    if outra and ativa.rascunho.completo:
+        return Plano((Confirmou(None, entrada.escrita_em, outra=outra),), ativa)
+    return Plano((PediuAjuda(acts.esta_ou_outra(ativa, dita.texto), aberto=False),), ativa)
 
 
-def _of_another(lido: Lido, dito: Evento | None) -> bool:
-    """Tell whether words name, for sure or not, another customer than the one that stands."""
-    if not isinstance(dito, Informou):
-        return False
-    certain = any(c.campo is Campo.DOCUMENTO and c.valor != lido.valor for c in dito.candidates)
-    return certain or any(d.campo is Campo.DOCUMENTO and d.leituras != (lido.valor,) for d in dito.doubts)
+def _carried(toque: Toque, sessao: Sessao, memory: Memory) -> Plano:
+    """Read the words that a button carries onto its draft or, where they are another invoice's, onto a new one.
+
+    Of two invoices the one that is being made comes first.
+    """
+    ativa = memory.ativa
+    if toque.acao == "esta":
+        valem = sessao.espera_usuario and toque.revisao == sessao.revisao
+        return Plano((), sessao, errado=toque.escolha) if valem else Plano((Conversou(),), sessao)
+    if ativa is None or not begun(ativa):
+        return Plano((Abriu(),), ativa, errado=toque.escolha)
+    whole = ativa.estado is Estado.AGUARDANDO_CONFIRMACAO or ativa.rascunho.valores_a_escolher
+    resposta = acts.uma_de_cada_vez(ativa, toque.escolha) if whole else memory_texts.outra_aberta()
+    return Plano((PediuAjuda(resposta, aberto=not whole),), ativa)
 
 
 async def _acted(
@@ -312,7 +328,7 @@ async def _pressed(toque: Toque, memory: Memory) -> Plano:
             valem = sessao.espera_usuario and toque.revisao == sessao.revisao
             return Plano((await usual(memory, sessao.rascunho, toque.escolha) if valem else Conversou(),), sessao)
         case _:
-            return await _take_up(sessao, memory)
+            return _carried(toque, sessao, memory) if toque.acao in _CARRY else await _take_up(sessao, memory)
 
 
 def _chosen(toque: Toque) -> Evento:

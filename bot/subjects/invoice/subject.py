@@ -21,6 +21,7 @@ from bot.loops.jobs import Deadline
 from bot.subjects.cancellation.asides import open_question, with_question
 from bot.subjects.invoice.clients import ClientFinder
 from bot.subjects.invoice.facts import (
+    apart_from_proposal,
     as_amount,
     as_forgotten,
     as_issued_by,
@@ -34,7 +35,7 @@ from bot.subjects.invoice.facts import (
     may_have_issued,
     needs_right,
 )
-from bot.subjects.invoice.plan import Plano, apart_from_proposal, decides, plan
+from bot.subjects.invoice.plan import Plano, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
 from bot.subjects.invoice.words import said
@@ -94,7 +95,7 @@ class Invoice:
     actions = frozenset(
         {
             *("confirmar", "emitir", "corrigir", "cancelar", "refazer", "querer", "desistir"),
-            *("usar", "outro", "pessoa"),
+            *("usar", "outro", "pessoa", "esta", "outra"),
             *(
                 "errado_cliente",
                 "errado_valor",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from extractor.requests.several import another, split
+from extractor.contract import Ato, Extraction
+from extractor.requests.several import another, behind_yes, may_be_another, split
 
+RUI = "111.444.777-35"
 JOAO = "200 pro joão cpf 529.982.247-25, aula"
 
 
@@ -56,3 +58,56 @@ def test_two_amounts_with_two_customers_are_two_invoices(texto: str, pieces: tup
 def test_one_more_invoice_is_told_from_a_correction(texto: str, orders: bool) -> None:
     """It begins with "mais uma" or "outra", and an amount or a customer follows."""
     assert bool(another(texto)) == orders
+
+
+@pytest.mark.parametrize(
+    ("texto", "other"),
+    [
+        (f"{opening} {RUI}{rest}", True)
+        for opening, rest in (
+            ("e mais uma de 800 pra", " aula"),
+            ("ok, e outra de 800 pra", ""),
+            ("sim! e mais uma de 800 pra", ""),
+            ("certo, outra de 800 pra", ""),
+            ("pode confirmar e faz uma de 800 pra", ""),
+            ("isso. também preciso de uma nota de 800 pra", ", aula"),
+            ("manda essa e depois a do Rui", ", 800 reais"),
+            ("falta a do Rui, cpf", ", 800, aula"),
+            ("nota 2: cpf", " valor 800 serviço aula"),
+            ("outra nota\ncpf", "\n800\naula"),
+            ("sim\nagora a do Rui:", " 800 aula"),
+            ("sim, agora a do", ""),
+            ("tem outra também: zíper de jaqueta 45 cpf", ""),
+            ("troca de óleo 100 cpf", ""),
+        )
+    ]
+    + [
+        (f"o cpf certo é {RUI}", False),
+        (f"o cpf certo é {RUI} e o valor 800", False),
+        (f"corrige: cpf {RUI}, 800", False),
+        (f"não, é {RUI}, valor 800", False),
+        (f"muda o cpf pra {RUI} e o valor pra 800", False),
+        (f"cpf {RUI}", False),
+        ("cpf 529.982.247-25, valor 800", False),
+    ],
+)
+def test_an_order_over_a_complete_invoice_is_told_from_its_correction(texto: str, other: bool) -> None:
+    """Another customer's document beside an amount or a yes is another order, unless the words correct."""
+    assert may_be_another(texto, Extraction(Ato.DADOS), "52998224725") == other
+
+
+@pytest.mark.parametrize(
+    ("texto", "rest"),
+    [
+        (f"pode emitir. e depois uma de 800 reais pro cpf {RUI}", f"e depois uma de 800 reais pro cpf {RUI}"),
+        (f"confirmo. próxima: {RUI}, 800, aula", f"próxima: {RUI}, 800, aula"),
+        (f"sim, mas é pro {RUI}, depois 800", None),
+        (f"sim, o cpf é {RUI}, 800", None),
+        (f"sim, outra coisa: é pro {RUI}, 800", None),
+        (f"sim, depois uma de 800 pro {RUI}?", None),
+        (f"bom dia, depois outra de 800 pro {RUI}", None),
+    ],
+)
+def test_a_clear_yes_stands_before_an_order_that_is_clearly_another(texto: str, rest: str | None) -> None:
+    """Only a plain yes, and behind it words that neither deny nor ask and say that it is another one."""
+    assert behind_yes(texto) == rest

@@ -16,7 +16,7 @@ from state_machine.invoice.draft import (
     ler,
     mudancas,
 )
-from state_machine.invoice.field_table import DESCRICAO_MAX, NOME_MAX, obrigatorios
+from state_machine.invoice.field_table import DESCRICAO_MAX, FIELDS, NOME_MAX, obrigatorios
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from tests.state_machine.made_sessions import (
     CNPJ,
@@ -198,3 +198,35 @@ def test_name_and_register_entry_belong_to_one_document(primeiro, segundo):
     depois = com(lido(Campo.DOCUMENTO, segundo), sobre=antes)
     assert (depois.cadastro is not None) == (depois.nome != VAZIO) == (primeiro == segundo)
     assert com(lido(Campo.DOCUMENTO, OUTRO_CNPJ), lido(Campo.NOME, "Ana"), sobre=antes).nome.valor == "Ana"
+
+
+def _said_of_ana():
+    """A draft in which every field stands."""
+    outros = {
+        Campo.DOCUMENTO: CPF,
+        Campo.VALOR: "1500",
+        Campo.DESCRICAO: "aula de violão",
+        Campo.NOME: "Ana Souza",
+        Campo.EMAIL: "ana@exemplo.com.br",
+        Campo.COMPETENCIA: "2026-10",
+        Campo.DATA: "2026-10-31",
+        Campo.CODIGO: "170101",
+    }
+    draft = com(*(lido(campo, valor) for campo, valor in outros.items()))
+    return replace(draft, endereco=replace(draft.nome, valor="Rua A"), cadastro=Cadastro(CPF, "Ana Souza"))
+
+
+@pytest.mark.parametrize("row", FIELDS.values(), ids=lambda row: row.campo.value)
+def test_another_customer_takes_along_all_that_was_said_of_the_former_one(row):
+    """Nobody's address, name or entry goes with another one's invoice; what is of the invoice itself stays."""
+    antes = _said_of_ana()
+    depois = com(lido(Campo.DOCUMENTO, OUTRO_CNPJ), sobre=antes)
+    assert antes.campo(row.campo) != VAZIO
+    assert (depois.campo(row.campo) == VAZIO) == row.of_customer
+    assert depois.cadastro is None
+
+
+def test_a_wrong_customer_takes_the_email_away_before_the_right_one_is_told():
+    """The button "errado: cliente" of an issued note, and then another document."""
+    sem = aplicar(_said_of_ana(), [], [], [Campo.DOCUMENTO])
+    assert (sem.nome, sem.email, sem.endereco) == (VAZIO, VAZIO, VAZIO)

@@ -55,6 +55,7 @@ TOY = Field(
     campo=cast("Campo", Obra.OBRA),  # a member that only the test knows
     kind=FieldKind.TEXTO,
     check=_cno,
+    of_customer=False,
     required=True,
     article="a",
     label="obra",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from state_machine.invoice.equal_invoice import NotaIgual, mesmo_texto
@@ -80,3 +82,16 @@ def test_small_talk_keeps_the_question_in_sight():
 def test_texts_are_compared_by_what_they_say(um, outro, iguais):
     """Case, accents, punctuation and spacing make no other service; a number does."""
     assert mesmo_texto(um, outro) is iguais
+
+
+def test_an_order_behind_the_yes_is_kept_whatever_becomes_of_this_invoice():
+    """Its words are in a button of the question, and in one of their own where the yes went through."""
+    yes = Confirmou(None, AGORA + SEGUNDO, outra="depois uma de 800 pro rui")
+    for decision, titles in (
+        (diz(no_resumo(), replace(yes, igual=A_OUTRA)), ["Emitir outra", "Cancelar", "Fazer a outra"]),
+        (diz(no_resumo(), yes), ["Fazer a outra"]),
+    ):
+        mensagem = resposta(decision)
+        fits(mensagem)
+        assert [botao.titulo for botao in mensagem.botoes] == titles
+        assert mensagem.botoes[-1].id.endswith(":depois uma de 800 pro rui")
