@@ -163,7 +163,7 @@ def _beside(entrada: Palavras, dita: Utterance, memory: Memory) -> Plano | None:
     """
     ativa = memory.ativa
     shown = ativa and (ativa.estado is Estado.AGUARDANDO_CONFIRMACAO or ativa.rascunho.valores_a_escolher)
-    if not ativa or not shown or dita.outra:
+    if not ativa or not shown or dita.outra or proposed_by(ativa.rascunho):  # what a system proposed waits by itself
         return None
     if not may_be_another(dita.texto, dita.dados, ativa.rascunho.validado(Campo.DOCUMENTO)):
         return None

@@ -129,7 +129,7 @@ async def test_a_number_that_a_person_says_wins(road: Road, open_draft: bool) ->
     await ana.issue(FULL)
     await ana.issue(unlike())
     await road.settled()
-    first = min(await road.notes(ana), key=lambda note: int(note.numero))
+    first = min(await road.notes(ana), key=lambda note: int(note.numero or 0))
     if open_draft:
         await ana.say("nota de 200 reais")
     for words in (
