@@ -136,7 +136,8 @@ def _wish(
         tomador=chance.choice(tomadores),
         emitente=issuer,
         servico=chance.choice(SERVICES),
-        email=f"financeiro.{number}@cliente.example" if chance.random() < EMAILING else None,
+        # An address goes with its customer: of a refused one it would not stand on the other's note.
+        email=f"financeiro.{number}@cliente.example" if chance.random() < EMAILING and not refused else None,
         data=f"{chance.randint(1, 28):02}/{month:02}/{SAID_YEAR}" if when < DATING else None,
         competencia=f"{month:02}/{SAID_YEAR}" if DATING <= when < DATING + MONTHLY else None,
         antes=valor + Decimal("500000.00") if corrects else None,  # nobody's amount
