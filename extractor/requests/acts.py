@@ -84,7 +84,9 @@ NUMBERED: Final = re.compile(
     r"\bnota (?:fiscal )?(?:n(?:ro|um|umero|[.o°º])?\.? ?)?(?P<n>\d{1,15})\b(?![.,]?\d)(?! (?:reais|real|conto|pila)\b)"
 )
 _IS_WRONG: Final = re.compile(r"\b(?:errad[oa]|err(?:o|ei|ou|aram)|incorret[oa]|trocad[oa]|duplicad[oa])\b")
-GOOD_NEWS: Final = re.compile(r"(?<!nao )\b(?:recebi|caiu|entrou|pingou|pagou|pagaram|foi pago|ta pago)\b")
+GOOD_NEWS: Final = re.compile(  # of the money: "recebi o pix"; "recebi a nota e o valor ta diferente" is none
+    r"(?<!nao )\b(?:recebi|caiu|entrou|pingou|pagou|pagaram)\b[^.\n]{0,20}\b(?:pix|pagamento|dinheiro|grana|conta)\b"
+)
 _NUMBER: Final = re.compile(
     r"(?i)\bnota(?P<n>(?: fiscal)? (?:n(?:ro|um|[úu]mero|[.oº°])?\.? ?)?\d{1,15}(?![.,]?\d)(?: por outra\b)?)"
 )

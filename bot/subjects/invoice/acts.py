@@ -149,7 +149,9 @@ async def _reclama(fala: Fala) -> Mensagem | None:
     numero = numbered["n"].lstrip("0") if numbered else None
     notas = await fala.memory.notes(1, numero=numero)
     if numero and not notas:
-        corrects = fala.memory.ativa is not None and fala.dita.dados.informs
+        dados = fala.dita.dados
+        read_as = [*(c.trecho for c in dados.candidates), *(d.trecho for d in dados.doubts)]
+        corrects = fala.memory.ativa is not None and any(numero not in trecho for trecho in read_as)
         return None if corrects else Mensagem(pedidos.sem_nota(numero))
     empresa = fala.memory.empresa
     limitada = empresa.canal.nome in NATIONAL_LIST and not replaceable(empresa)

@@ -122,16 +122,17 @@ async def test_a_complaint_is_offered_the_very_note(road: Road) -> None:
     assert "Qual é o motivo?" not in (await ana.say("cancela essa, o evento foi adiado")).text  # the open one is meant
 
 
-@pytest.mark.parametrize("open_draft", [False, True])
-async def test_a_number_that_a_person_says_wins(road: Road, open_draft: bool) -> None:
-    """Of two notes the older one is meant, in whatever words; an open draft takes nothing of them."""
+@pytest.mark.parametrize("begun", [None, "nota de 200 reais", unlike()], ids=["nothing", "a draft", "a summary"])
+async def test_a_number_that_a_person_says_wins(road: Road, begun: str | None) -> None:
+    """Of two notes the older one is meant, in whatever words; what is open takes nothing of them."""
     ana = await road.person()
     await ana.issue(FULL)
     await ana.issue(unlike())
     await road.settled()
     first = min(await road.notes(ana), key=lambda note: int(note.numero or 0))
-    if open_draft:
-        await ana.say("nota de 200 reais")
+    if begun:
+        await ana.say(begun)
+    before = (await road.session(ana))["rascunho"]
     for words in (
         "a nota {n} saiu errada",
         "o valor da nota {n} ta errado",
@@ -143,7 +144,7 @@ async def test_a_number_that_a_person_says_wins(road: Road, open_draft: bool) ->
     ):
         told = await ana.say(words.format(n=first.numero))
         assert re.search(rf"nota {first.numero}\b", told.text.replace("*", "")), (words, told.text)
-        assert "Anotei" not in told.text
+        assert (await road.session(ana))["rascunho"] == before
     assert "Não achei a nota 987654" in (await ana.say("a nota 987654 saiu errada")).text
     thanks = await ana.say("recebi o pix, e agora?")
     assert "Cancelar e refazer" not in titles(thanks)
