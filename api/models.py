@@ -12,9 +12,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from persistence.api.entities import LARGEST_ID
+from state_machine.cancellation.machine import StatusNota  # noqa: TC001 - pydantic reads the annotations
 from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
 from state_machine.mailing.addresses import NotAnAddressError, normalised
-from state_machine.proposal.states import EstadoProposta  # noqa: TC001 - pydantic reads the annotations
+from state_machine.proposal.states import EstadoProposta  # noqa: TC001 - as above
 from state_machine.protocol.channel import Ambiente  # noqa: TC001 - as above
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 from state_machine.values.local_time import SAO_PAULO
@@ -147,6 +148,17 @@ class ClienteResposta(ApiResposta):
     atualizado_em: datetime
 
 
+class NotaResposta(BaseModel):
+    """The note that was issued: its number and the authority's key of 44 or 50 digits, where it has one."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True)
+
+    numero: str
+    chave: str | None
+    situacao: StatusNota
+    substituida_por: str | None
+
+
 class PropostaResposta(ApiResposta):
     """A proposal as it is now; ``valor`` in BRL as text with two decimals, ``alterada_por`` who made this version."""
 
@@ -157,6 +169,7 @@ class PropostaResposta(ApiResposta):
     estado: EstadoProposta
     motivo: str | None
     alterada_por: str | None
+    nota: NotaResposta | None = None
     enviada_em: datetime | None
     criada_em: datetime
     atualizada_em: datetime

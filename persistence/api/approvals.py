@@ -83,6 +83,7 @@ _GIVE_UP = (
 GONE: Final = "Quem aprovaria não emite mais por esta empresa. Crie outra proposta."
 _LATE: Final = "Ninguém respondeu no prazo."
 MOVED: Final = "A empresa agora emite em outro ambiente. Crie outra proposta, com uma chave de lá."
+ISSUED: Final = EstadoProposta.EMITIDA.value
 _ORPHAN = _P.aprovador_id.is_(None)
 _ELSEWHERE = sa.exists().where(
     empresa_canal.c.empresa_id == _P.empresa_id,
@@ -155,6 +156,11 @@ def _follow() -> Any:
     session, before = sa.bindparam("b_sessao", type_=sa.Text), sa.bindparam("b_origem", type_=sa.Text)
     client = sa.select(clientes.c.documento).where(clientes.c.id == _P.cliente_id).scalar_subquery()
     another = sa.func.coalesce(client != sa.bindparam("b_documento", type_=sa.Text), sa.false())
+    # Sessions that repair this one have its place by now, but its own note came after all. An array can use the index.
+    issued = sa.bindparam("b_estado", type_=sa.Text) == ISSUED
+    repairs = sa.select(_S.sessao_id).where(_S.origem == session, issued).cte("repairs", recursive=True)
+    repairs = repairs.union(sa.select(_S.sessao_id).join(repairs, _S.origem == repairs.c.sessao_id))
+    late = sa.and_(_P.sessao_id == sa.any_(sa.func.array(sa.select(repairs.c.sessao_id).scalar_subquery())), ~another)
     as_it_was = {name: sa.case((another, _P[name]), else_=value) for name, value in told.items()}
     now = {
         "estado": sa.case((another, _AGAIN["estado"]), else_=sa.bindparam("b_estado", type_=sa.Text)),
@@ -165,7 +171,7 @@ def _follow() -> Any:
     }
     return (
         propostas.update()
-        .where(sa.or_(_P.sessao_id == session, sa.and_(_P.sessao_id == before, ~another)))
+        .where(sa.or_(_P.sessao_id == session, sa.and_(_P.sessao_id == before, ~another, _P.estado != ISSUED), late))
         .where(sa.or_(*(_changed(_P[name], value) for name, value in now.items())))
         .values(
             **now,

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import JSONB, insert
 
-from persistence.tables import clientes, propostas
+from persistence.fiscal.issued import SUBSTITUTA
+from persistence.tables import clientes, nfse_emissao, nfse_processada, propostas, session_snapshot
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
@@ -18,12 +19,26 @@ if TYPE_CHECKING:
 
 WAIT: Final = "2s"  # for another's transaction under the same key: each takes milliseconds, unless its database suffers
 LARGEST_ID: Final = 2**63 - 1
+_N: Final = nfse_processada.c
+_FACTS: Final = ("numero", _N.numero, "chave", _N.chave, "situacao", _N.status, "substituida_por", SUBSTITUTA)
+# The note that came of a proposal, as it stands now: the latest one of its session.
+_NOTA: Final = (
+    sa.select(sa.func.jsonb_build_object(*_FACTS, type_=JSONB))
+    .join(nfse_emissao, nfse_emissao.c.id == _N.emissao_id)
+    .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
+    .where(session_snapshot.c.sessao_id == propostas.c.sessao_id)
+    .order_by(_N.id.desc())
+    .limit(1)
+    .correlate(propostas)
+    .scalar_subquery()
+    .label("nota")
+)
 # Statements are composed once: that costs more than running them.
 _MINE = {
-    table: sa.select(table).where(
+    table: sa.select(table, *told).where(
         table.c.empresa_id == sa.bindparam("b_empresa"), table.c.ambiente == sa.bindparam("b_ambiente")
     )
-    for table in (clientes, propostas)
+    for table, told in ((clientes, ()), (propostas, (_NOTA,)))
 }
 _BY_KEY = {table: mine.where(table.c.idempotencia_key == sa.bindparam("b_key")) for table, mine in _MINE.items()}
 _BY_ID = {table: mine.where(table.c.id == sa.bindparam("b_id")) for table, mine in _MINE.items()}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from proofs.sandbox.phone.switches import VALUE_REFUSED
+from proofs.sandbox.plugnotas.model import ISSUED, access_key
 from tests.road.proposals.erp import approver, erp_of
 from tests.road.road_people import FULL, until
 
@@ -52,7 +53,11 @@ async def test_a_proposal_is_approved_by_its_button(road: Road, erp: Erp, ana: P
     await road.settled()
     (note,) = await road.notes(ana)
     assert note.valor == 1500
-    assert (await erp.get(proposta))["alterada_por"] == "autoridade"
+    told = await erp.get(proposta)
+    assert told["alterada_por"] == "autoridade"
+    assert told["nota"] == {"numero": note.numero, "chave": note.chave, "situacao": "autorizado", "substituida_por": None}
+    await road.database.pool.execute("UPDATE nfse_processada SET status = 'cancelado' WHERE numero = $1", note.numero)
+    assert (await erp.get(proposta))["nota"]["situacao"] == "cancelado"
 
 
 async def test_a_correction_shows_as_a_new_version(road: Road, erp: Erp, ana: Person) -> None:
@@ -111,6 +116,39 @@ async def test_what_the_authority_refused_is_repaired(road: Road, erp: Erp, ana:
     await ana.files()
     await road.settled()
     assert [note.valor for note in await road.notes(ana)] == [1400]
+
+
+async def test_a_refused_note_that_came_after_all_is_the_proposals(road: Road, erp: Erp, ana: Person) -> None:
+    """Another session repairs it by then, and is given up: the caller reads the note that exists, and keeps it."""
+    book = road.world.plugnotas
+    book.faults.set("rejeitar", times=1, message=VALUE_REFUSED)
+    proposta = await erp.proposes(valor="1640.00")
+    await ana.expect("propôs esta nota")
+    told = await ana.press("Confirmar")
+    await erp.becomes(proposta, "rejeitada")
+    assert (await erp.get(proposta))["nota"] is None
+    first = await _session_of(road, proposta)
+    await ana.press("Corrigir nota", of=told)
+    await ana.say("1.650")
+    assert await _session_of(road, proposta) != first
+    refused = next(note for note in book.notes.values() if note.id_integracao.startswith(first))
+    chave = access_key(refused, 556, book.ledger.now())
+    book.ledger.append(
+        "note.settled", id=refused.id, situacao=ISSUED, numero="556", chave=chave, autorizacao="1", mensagem=None
+    )
+    await ana.touch("Confirmar")
+    heard: list[Any] = []
+
+    async def asked() -> Any:
+        heard.extend([await ana.expect()])
+        return next((bubble for bubble in heard if "ainda quer esta nota?" in bubble.text), None)
+
+    question = await until(asked)
+    assert (await erp.becomes(proposta, "emitida"))["nota"]["numero"] == "556"
+    await ana.press("Não quero mais", of=question)
+    await road.settled()
+    shown = await erp.get(proposta)
+    assert (shown["estado"], shown["nota"]["numero"]) == ("emitida", "556")
 
 
 async def _session_of(road: Road, proposta: int) -> Any:
