@@ -98,10 +98,10 @@ class ConversationMemory:
         async with self._database.alone() as connection:
             return await clients.of_company(connection, self._empresa_id)
 
-    async def issued(self, periodo: MesOuAno) -> Emitidas:
-        """The company's authorised notes of a period that stand, by their day of issue."""
+    async def issued(self, periodo: MesOuAno, documento: str | None = None) -> Emitidas:
+        """The company's authorised notes of a period that stand, by their day of issue; one client's, or all."""
         async with self._database.alone() as connection:
-            return await history.issued(connection, self._empresa_id, periodo)
+            return await history.issued(connection, self._empresa_id, periodo, documento)
 
     async def called(self) -> bool:
         """Whether somebody of the staff was asked for, and nobody came yet."""

@@ -239,6 +239,11 @@ def _is_social(dita: Utterance) -> bool:
     return said is not None and bool(_words(dita)) and dita.dados.ato in _TALK
 
 
+def _only_requests(dita: Utterance) -> bool:
+    pedido = dita.pedido
+    return pedido is not None and pedido.inteiro
+
+
 def names_customer(dados: Extraction) -> bool:
     """Say whether the words name a customer's document: then they are about an invoice, whatever else they say."""
     return any(candidate.campo is Campo.DOCUMENTO for candidate in dados.candidates)
@@ -248,6 +253,7 @@ def names_customer(dados: Extraction) -> bool:
 _NAMED: Final[tuple[tuple[Ato, Callable[[Utterance], object]], ...]] = (
     (Ato.FISCAL, attrgetter("instrucao")),
     (Ato.RECLAMA, lambda dita: dita.says(NUMBERED) and dita.says(_IS_WRONG)),
+    (Ato.REGISTRO, _only_requests),
     (Ato.ESPERA, lambda dita: is_wait(_words(dita))),
     (Ato.CORRIGE, lambda dita: (words := _words(dita)) and (is_wrong(words) or another_one(dita))),
     (Ato.RECLAMA, lambda dita: dita.says(CHANGES)),

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from extractor.fields.clients import mentioned
 from extractor.requests.period import PERIOD, Quando, read_period
 from extractor.text.cues import Cued
 from extractor.text.folding import read
+from extractor.words.lists import words
+from state_machine.values.documents import formata_documento
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
 
 Formato = Literal["pdf", "xml"]
 
@@ -33,13 +38,23 @@ class RequestKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pedido:
-    """A request, and what it names: an invoice by its number, kinds of files, clients as called, a month or a year."""
+    """A request, and what it names: an invoice by its number, kinds of files, clients as called, a month or a year.
+
+    ``inteiro``: no word of the turn says anything else. ``documento`` is a client's, bare.
+    """
 
     tipo: RequestKind
     numero: str | None = None
     formatos: tuple[Formato, ...] = ("pdf",)
     clientes: tuple[str, ...] = ()
     quando: Quando | None = None
+    inteiro: bool = field(default=False, compare=False)
+    documento: str | None = None
+
+    @property
+    def cliente(self) -> str | None:
+        """The client as called, else by the document with its mask."""
+        return self.clientes[0] if self.clientes else formata_documento(self.documento) if self.documento else None
 
 
 _NUMBER: Final = (
@@ -163,9 +178,120 @@ _KINDS: Final = tuple(
 )
 
 
+# A turn that only asks is made of these words and of what it names, in whatever order.
+_BESIDE: Final = words("beside_a_register")
+_NOTES: Final = words("notes_called")
+_MANY: Final = _NOTES & {"notas", "nfs", "emissoes"}
+_SUMS: Final = words("sums")
+_MADE: Final = words("made")
+_COME_TO: Final = words("came_to")
+_LISTS: Final = words("listed")
+_SENT: Final = words("sent")
+_RESENDS: Final = frozenset(word for word in _SENT if word.startswith(("ree", "rem")))
+_STANDS: Final = words("stands")
+_OPEN: Final = frozenset(
+    ("sai", "sair", "certo", "emitir", "houve", "aconteceu", "onde", "prefeitura", "receita", "quando", "ultima")
+)
+_ENDED: Final = _STANDS - _OPEN
+_SOME_DOCUMENT: Final = re.compile(r"\b(?=[\w./-]*\d)[\w./-]{11,20}\b")
+_ADDRESS: Final = re.compile(r"\S+@\S+")
+_SAID_AGAIN: Final = re.compile(rf"\b{_AGAIN}\b")
+_ITS_NUMBER: Final = re.compile(r"\b[ao] (?:numero |n[.o°º]? ?)?(?P<n>\d{1,15})\b(?![.,/]\d)")
+_TOKEN: Final = re.compile(r"\w+")
+_PERIODS: Final = re.compile(
+    rf"\b(?:{PERIOD})(?: (?:de |do ano )?20\d\d\b)?(?: (?:passad[ao]|anterior))?|\bultimo mes\b|\b(?:em|de) 20\d\d\b"
+)
+_NAME_END: Final = re.compile(rf"(?: (?:d[aeo]|em|n[ao]))* ?(?:{_PERIODS.pattern})")
+_NAME_WORDS: Final = 4  # of a client's name in such a turn
+_NO_NAMES: Final = _NOTES | _SUMS | _LISTS | _MADE | _STANDS | {"igual", "mesma", "mesmo", "cancelar", "eu"}
+_AND: Final = re.compile(r"\W*e\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A turn's words without what it names: a month or a year, a note's number, clients."""
+
+    said: frozenset[str]
+    dated: bool
+    again: bool
+    numbered: bool
+    named: bool
+    asks: bool
+
+    def has(self, words: AbstractSet[str]) -> bool:
+        """Say whether one of these is among them."""
+        return not self.said.isdisjoint(words)
+
+
+def _copies(turn: _Turn) -> bool:
+    return not turn.dated and (turn.has(_RESENDS) or (turn.again and turn.has(_SENT)))
+
+
+def _mails(turn: _Turn) -> bool:
+    return "email" in turn.said and not turn.dated and (turn.numbered or _copies(turn)) and turn.has(_SENT - {"email"})
+
+
+def _sums(turn: _Turn) -> bool:
+    of_what = turn.dated or turn.has(_MADE | _MANY | {"agora", "hoje"}) or (turn.named and turn.has(_COME_TO))
+    return not turn.numbered and not turn.again and of_what and turn.has(_SUMS - {"valor"})
+
+
+def _lists(turn: _Turn) -> bool:
+    many = turn.has(_MANY) and (turn.dated or turn.has(_MADE | _LISTS))
+    return not turn.numbered and not turn.again and (many or (turn.dated and turn.has(_LISTS)))
+
+
+def _stands(turn: _Turn) -> bool:
+    of_note = turn.has(_NOTES)
+    went_well = {"deu", "certo"} <= turn.said or (of_note and turn.has(_STANDS))
+    return not turn.dated and ((turn.has(_ENDED) and (turn.asks or of_note)) or (turn.asks and went_well))
+
+
+# The first of which all words are, beside those that say nothing, and which the turn means.
+_WHOLE: Final = (
+    (RequestKind.EMAIL, _SENT | _NOTES, _mails),
+    (RequestKind.SEGUNDA_VIA, _SENT | _NOTES, _copies),
+    (RequestKind.TOTAL, _SUMS | _MADE | _NOTES | _COME_TO, _sums),
+    (RequestKind.MINHAS_NOTAS, _LISTS | _MADE | _NOTES, _lists),
+    (RequestKind.STATUS, _STANDS | _NOTES, _stands),
+)
+
+
+def _only_asks(texto: str, plain: str) -> Pedido | None:
+    """Return what a turn asks for of which no word says anything else, ``None`` where one does."""
+    left = _SOME_DOCUMENT.sub(" ", _ADDRESS.sub(" email ", plain))
+    again, left = _SAID_AGAIN.search(left) is not None, _SAID_AGAIN.sub(" ", left)
+    number = _NUMBERED.search(left) or _OF_FILE.search(left) or _ITS_NUMBER.search(left)
+    if number:
+        left = f"{left[: number.start('n')]} {left[number.end('n') :]}"
+    dated, left = _PERIODS.search(left) is not None, _PERIODS.sub(" ", left)
+    clientes = tuple(
+        nome for each in mentioned(_ADDRESS.sub(" ", texto)) if (nome := _NAME_END.split(read(each).plain)[0].strip())
+    )
+    for nome in clientes:
+        if len(nome.split()) > _NAME_WORDS or not _NO_NAMES.isdisjoint(nome.split()):
+            return None
+        left = left.replace(nome, " ")
+    said = frozenset(_TOKEN.findall(left))
+    turn = _Turn(said, dated, again, number is not None, bool(clientes), "?" in plain)
+    own = said - _BESIDE
+    if dated and turn.asks and not (own or again or number) and _AND.match(plain):  # "e mês passado?"
+        tipo: RequestKind | None = RequestKind.TOTAL
+    else:
+        tipo = next((tipo for tipo, known, means in _WHOLE if own <= known and means(turn)), None)
+    if tipo is None:
+        return None
+    numero = number["n"].replace(".", "").lstrip("0") or None if number else None
+    formatos = tuple(each for each in get_args(Formato) if each in said) or ("pdf",)
+    quando = read_period(plain) if tipo in _DATED else None
+    return Pedido(tipo, numero, formatos, () if numero else clientes, quando, inteiro=True)
+
+
 def read_request(texto: str) -> Pedido | None:
     """Return what a turn asks for, ``None`` when it asks for none of these. Repeating is an intent of its own."""
     text = read(texto)
+    if only := _only_asks(texto, text.plain):
+        return only
     for tipo, pattern in _KINDS:
         if pattern.search(text.plain, text.stems):
             number = _NUMBERED.search(text.plain) or _OF_FILE.search(text.plain)
@@ -184,7 +310,7 @@ def without_requests(texto: str) -> str:
     text = read(texto)
     asked = next((asks.pattern for _, asks in _KINDS if asks.search(text.plain, text.stems)), None)
     left = list(text.plain)
-    for words in (asked, _NUMBERED, _OF_FILE, _PERIOD) if asked else ():
-        for found in words.finditer(text.plain):
+    for named in (asked, _NUMBERED, _OF_FILE, _PERIOD) if asked else ():
+        for found in named.finditer(text.plain):
             left[found.start() : found.end()] = " " * len(found[0])
     return "".join(left)

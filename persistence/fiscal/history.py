@@ -76,7 +76,8 @@ _IN_PERIOD = (
         sa.func.starts_with(DAY, sa.bindparam("b_periodo", type_=sa.Text)),
     )
 )
-_COUNTED = _IN_PERIOD.subquery()
+_CLIENT = sa.bindparam("b_documento", type_=sa.Text)
+_COUNTED = _IN_PERIOD.where(sa.or_(_CLIENT.is_(None), nfse_emissao.c.tomador_documento == _CLIENT)).subquery()
 _ISSUED = (
     sa.select(
         _COUNTED,
@@ -103,9 +104,12 @@ async def issuer_of(connection: Connection, emissao_id: int) -> Empresa | None:
     return company_of(row) if row else None
 
 
-async def issued(connection: Connection, empresa_id: int, periodo: MesOuAno) -> Emitidas:
-    """Return a company's authorised notes of a period by their day of issue, without cancelled ones."""
-    rows = list(await connection.execute(_ISSUED, _bounds(empresa_id, periodo)))
+async def issued(connection: Connection, empresa_id: int, periodo: MesOuAno, documento: str | None = None) -> Emitidas:
+    """Return a company's authorised notes of a period by their day of issue, without cancelled ones.
+
+    Those of one client, where its bare ``documento`` is given.
+    """
+    rows = list(await connection.execute(_ISSUED, {**_bounds(empresa_id, periodo), "b_documento": documento}))
     notas = tuple(
         Emitida(row.numero, row.valor_servico, row.tomador_documento, row.razao_social, row.dia) for row in rows
     )

@@ -41,21 +41,27 @@ class Emitidas:
     notas: tuple[Emitida, ...] = ()
 
 
-def total(periodo: MesOuAno, emitidas: Emitidas, mei: Medidor | None = None) -> str:
-    """Say how much the company issued in a month or a year."""
-    texto = f"Em {periodo}, sua empresa emitiu {_quantas(emitidas)}. {_CONHECIDAS}"
+def total(periodo: MesOuAno, emitidas: Emitidas, mei: Medidor | None = None, cliente: str | None = None) -> str:
+    """Say how much the company issued in a month or a year, to a client where one is named."""
+    texto = f"Em {periodo}, sua empresa emitiu {_quantas(emitidas)}{_para(cliente)}. {_CONHECIDAS}"
     return f"{texto}\n\n{linha_mei(mei)}" if mei else texto
 
 
-def lista(periodo: MesOuAno, emitidas: Emitidas) -> str:
-    """List what the company issued in a month or a year, newest first, with its sum."""
+def lista(periodo: MesOuAno, emitidas: Emitidas, cliente: str | None = None) -> str:
+    """List what the company issued in a month or a year, to a client where one is named, newest first, with its sum."""
     notas = emitidas.notas
     if not notas:
-        return f"Não achei nota da sua empresa em {periodo}. {_CONHECIDAS}"
+        return f"Não achei nota da sua empresa{_para(cliente)} em {periodo}. {_CONHECIDAS}"
     linhas = [_linha(nota) for nota in notas]
     if emitidas.quantas > len(notas):
         linhas.append(f"… e mais {emitidas.quantas - len(notas)}.")
-    return "\n".join([f"*Notas da sua empresa em {periodo}: {_quantas(emitidas)}.*", *linhas, "", _CONHECIDAS])
+    return "\n".join(
+        [f"*Notas da sua empresa{_para(cliente)} em {periodo}: {_quantas(emitidas)}.*", *linhas, "", _CONHECIDAS]
+    )
+
+
+def _para(cliente: str | None) -> str:
+    return f" para {apara(cliente, _NOME_MAX)}" if cliente else ""
 
 
 def _linha(nota: Emitida) -> str:

@@ -42,7 +42,7 @@ from state_machine.machine.events import (
 )
 from state_machine.machine.states import Estado
 from state_machine.proposal.origin import proposed_by
-from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.local_time import local_day
 from state_machine.values.text.message_spans import Escrita
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
             return Plano((Conversou(),), memory.ativa)
         if ultima and quando and agora - quando < RECENT and ultima.estado in TAKEN_UP:
             return await _take_up(ultima, memory)
-    hoje = agora.astimezone(SAO_PAULO).date()
+    hoje = local_day(memory.empresa.municipio_ibge, agora)
     resposta = await answer(pedido, memory, hoje)
     copias = resposta
     if pedido.tipo is RequestKind.EMAIL:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from bot.subjects.invoice.repeat import Notes, Usual, clients_named
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 class Records(Notes, Protocol):
     """The part of the conversation's memory that is asked here."""
 
-    async def issued(self, periodo: MesOuAno) -> Emitidas:
-        """The company's authorised notes of a period that stand."""
+    async def issued(self, periodo: MesOuAno, documento: str | None = None) -> Emitidas:
+        """The company's authorised notes of a period that stand; those of one client where its document is given."""
         ...
 
     async def called(self) -> bool:
@@ -92,6 +93,15 @@ class Memory(Records, Usual, Protocol):
 
 async def answer(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[EnviarArquivo, ...]:
     """Return the words of the answer, or the documents asked for; ``RETOMAR`` and ``REPETIR`` are the plan's."""
+    if pedido.documento is None and pedido.clientes:
+        found = await clients_named(memory, pedido.clientes[0])
+        if not found.certo:
+            return memory_texts.qual_cliente(pedido.clientes[0], found.possiveis)
+        pedido = replace(pedido, documento=found.possiveis[0].documento)
+    return await _answer(pedido, memory, hoje)
+
+
+async def _answer(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[EnviarArquivo, ...]:
     match pedido.tipo:
         case RequestKind.SEGUNDA_VIA | RequestKind.EMAIL:
             return await _copy(pedido, memory)
@@ -102,7 +112,7 @@ async def answer(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[Env
         case RequestKind.LIMITE_MEI:
             return _limite(await memory.mei(hoje))
         case RequestKind.STATUS:
-            achadas = await memory.notes(1, numero=pedido.numero, autorizadas=False)
+            achadas = await memory.notes(1, numero=pedido.numero, documento=pedido.documento, autorizadas=False)
             return pedidos.status(next(iter(achadas), None), pedido.numero)
         case RequestKind.ATENDENTE:
             return staff_messages.chamada(ja=await memory.called())
@@ -122,28 +132,22 @@ def _limite(medidor: Medidor | None) -> str:
 
 async def _list(pedido: Pedido, memory: Records, hoje: date) -> str:
     if pedido.quando is None:
-        return pedidos.minhas_notas(await memory.notes(LISTADAS))
+        return pedidos.minhas_notas(await memory.notes(LISTADAS, documento=pedido.documento))
     periodo = pedido.quando.em(hoje)
-    return records.lista(periodo, await memory.issued(periodo))
+    return records.lista(periodo, await memory.issued(periodo, pedido.documento), pedido.cliente)
 
 
 async def _total(pedido: Pedido, memory: Records, hoje: date) -> str:
     periodo = pedido.quando.em(hoje) if pedido.quando else MesOuAno(hoje.year)
-    mei = await memory.mei(hoje) if periodo.ano == hoje.year else None
-    return records.total(periodo, await memory.issued(periodo), mei)
+    mei = await memory.mei(hoje) if periodo.ano == hoje.year and pedido.documento is None else None
+    return records.total(periodo, await memory.issued(periodo, pedido.documento), mei, pedido.cliente)
 
 
 async def _copy(pedido: Pedido, memory: Records) -> str | tuple[EnviarArquivo, ...]:
     if pedido.tipo is RequestKind.EMAIL:  # the plan sends the files here
-        achada = next(iter(await memory.notes(1, numero=pedido.numero)), None)
+        achada = next(iter(await memory.notes(1, numero=pedido.numero, documento=pedido.documento)), None)
         return pedidos.sem_email(achada) if achada else pedidos.sem_nota(pedido.numero)
-    documento = None
-    if pedido.clientes:
-        found = await clients_named(memory, pedido.clientes[0])
-        if not found.certo:
-            return memory_texts.qual_cliente(pedido.clientes[0], found.possiveis)
-        documento = found.possiveis[0].documento
-    achadas = await memory.notes(1, numero=pedido.numero, documento=documento)
+    achadas = await memory.notes(1, numero=pedido.numero, documento=pedido.documento)
     if achadas:
         return tuple(pedidos.segunda_via(achadas[0], formato) for formato in pedido.formatos)
-    return memory_texts.sem_nota_para(pedido.clientes[0]) if pedido.clientes else pedidos.sem_nota(pedido.numero)
+    return memory_texts.sem_nota_para(pedido.cliente) if pedido.cliente else pedidos.sem_nota(pedido.numero)

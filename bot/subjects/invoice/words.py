@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from extractor.contract import Ato
@@ -74,6 +75,9 @@ def _request(dita: Utterance, ativa: Sessao | None) -> Pedido | None:
     ask for a file ("manda a nota de novo") order no invoice.
     """
     leitura, pedido = dita.dados, dita.pedido
+    if pedido and pedido.inteiro and _is_its_own(pedido, leitura, ativa):
+        named = (c.valor for c in leitura.candidates if c.campo is Campo.DOCUMENTO)
+        return replace(pedido, documento=next(named, None))
     sends = pedido is not None and pedido.tipo is RequestKind.SEGUNDA_VIA and not leitura.informs
     if leitura.ato is Ato.REPETE and not sends and not (leitura.informs and begun(ativa)):
         return Pedido(RequestKind.REPETIR, clientes=mentioned(dita.texto))
@@ -102,6 +106,10 @@ def _is_its_own(pedido: Pedido | None, leitura: Extraction, ativa: Sessao | None
     if pedido is None or leitura.doubts or leitura.clear:
         return False
     said = {c.campo for c in leitura.candidates}
+    if pedido.inteiro:
+        number = {Campo.VALOR} if pedido.numero else set()
+        service = set() if begun(ativa) else {Campo.DESCRICAO}  # over a draft these may be its words
+        return said <= {Campo.DOCUMENTO, Campo.NOME, Campo.COMPETENCIA, Campo.DATA} | number | service
     if pedido.tipo is RequestKind.SEGUNDA_VIA and pedido.numero is None:
         return bool(pedido.clientes) and said <= _CLIENTS_WORDS
     return said <= _OWN_WORDS.get(pedido.tipo, frozenset())

@@ -200,6 +200,7 @@ async def test_practice_counts_nowhere_once_the_company_issues_in_earnest(
 
 # Why a statement that reads notes need not ask whether they count.
 WHOEVER_READS = {
+    "persistence/api/entities.py": "one proposal's own",
     "persistence/claims/slots.py": "work that is due, by the emission",
     "persistence/conversations/handoff.py": "one session's own",
     "persistence/fiscal/attempts.py": "one session's own",

@@ -55,7 +55,12 @@ async def test_a_proposal_is_approved_by_its_button(road: Road, erp: Erp, ana: P
     assert note.valor == 1500
     told = await erp.get(proposta)
     assert told["alterada_por"] == "autoridade"
-    assert told["nota"] == {"numero": note.numero, "chave": note.chave, "situacao": "autorizado", "substituida_por": None}
+    assert told["nota"] == {
+        "numero": note.numero,
+        "chave": note.chave,
+        "situacao": "autorizado",
+        "substituida_por": None,
+    }
     await road.database.pool.execute("UPDATE nfse_processada SET status = 'cancelado' WHERE numero = $1", note.numero)
     assert (await erp.get(proposta))["nota"]["situacao"] == "cancelado"
 
