@@ -1,4 +1,4 @@
-"""Follows a person whose WhatsApp id changed, as Meta says: what was open goes on under the new one."""
+"""Follows a person whose WhatsApp id changed: what was open goes on under the new one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from persistence.conversations.moving import move
+from persistence.conversations.moving import move, reunite
 
 if TYPE_CHECKING:
+    from persistence.conversations.conversations import Contato
     from persistence.conversations.sessions import LiveSessions
     from persistence.db.engine import Database
     from persistence.queue.lanes import InboxRow, Lanes, Lease
@@ -24,6 +25,16 @@ class Moves:
         self._database = database
         self._lanes = lanes
         self._live = live
+
+    async def reunite(self, contato: Contato) -> bool:
+        """Say whether the same telephone wrote under another id before; what waits there is theirs now."""
+        async with self._database.transaction() as connection:
+            former = await reunite(connection, contato)
+        if former is None:
+            return False
+        await self._live.drop(former)
+        log.info("person_reunited", former=former)
+        return True
 
     async def on_moved(self, lease: Lease, row: InboxRow, moved: MovedRow) -> None:
         """Move the person in one commit; nobody is answered."""

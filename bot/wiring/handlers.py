@@ -56,11 +56,12 @@ async def open_worker(stores: Stores, outside: Outside, pumps: Pumps, door: Door
             ring_delivery=pumps["deliveries"].ring,
         )
     )
-    conversations = Conversations(database, outside.whatsapp, stores.budgets, subjects)
+    moves = Moves(database, lanes, live)
+    conversations = Conversations(database, outside.whatsapp, stores.budgets, subjects, moves)
     notices = Notices(database, lanes, stores.metrics)
     no_subjects = (
         RowHandler(MessageRow, notices.unless_foreign(settings.whatsapp_phone_number_id, conversations.on_messages)),
-        one_row(MovedRow, Moves(database, lanes, live).on_moved),
+        one_row(MovedRow, moves.on_moved),
         RowHandler(GatewayRow, pumps.hints.on_hint),
         RowHandler(StatusRow, Ticks(database, lanes, stores.metrics).on_status),
         RowHandler(MetaNoticeRow, notices.on_notice),

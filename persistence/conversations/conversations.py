@@ -41,7 +41,8 @@ class Contato:
 class Conversa:
     """What we know of who writes, at ``agora``; ``empresa`` is ``None`` for a number that we don't know.
 
-    ``ativa`` is the session that waits for the user, as stored: its id and its version.
+    ``ativa`` is the session that waits for the user, as stored: its id and its version. ``nova``: nothing came from
+    this id before.
     """
 
     empresa: Empresa | None
@@ -51,6 +52,7 @@ class Conversa:
     atendida: bool  # by staff: the bot is silent
     cancelando: bool  # a cancellation waits for its next word
     telefone: str | None  # E.164; of somebody who hides it, the one by which they were authorised, where that is known
+    nova: bool = False
 
 
 # The person is found by phone when Meta gives one, else by what the conversation was before. States are literals: by
@@ -60,7 +62,7 @@ SELECT {", ".join(f"e.{name}" for name in COLUMNS)}, {services.column("e")} AS s
     {channels.column("e")} AS canal,
     s.sessao_id, s.versao AS sessao_versao, c.orientada_em,
     c.atendente_id IS NOT NULL AS atendida, k.id IS NOT NULL AS cancelando, now() AS agora,
-    '+' || coalesce(p.telefone, u.telefone) AS telefone
+    '+' || coalesce(p.telefone, u.telefone) AS telefone, c.conversa IS NULL AS nova
 FROM (VALUES ($1::text, $2::text)) AS p(conversa, telefone)
 LEFT JOIN conversas c ON c.conversa = p.conversa
 LEFT JOIN usuario t ON t.telefone = p.telefone
@@ -114,6 +116,7 @@ def _conversa(row: Any) -> Conversa:
         row["atendida"],
         row["cancelando"],
         row["telefone"],
+        row["nova"],
     )
 
 

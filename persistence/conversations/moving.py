@@ -11,6 +11,7 @@ from state_machine.cancellation.machine import CONVERSANDO
 from state_machine.machine.states import ESPERAM_USUARIO
 
 if TYPE_CHECKING:
+    from persistence.conversations.conversations import Contato
     from persistence.db.connection import Connection
 
 # What the person wrote stays where it was written. A phone is the same address for both ids.
@@ -26,6 +27,12 @@ ON CONFLICT (conversa) DO UPDATE SET usuario_id = coalesce(c.usuario_id, exclude
     pessoa_pedida_em = coalesce(c.pessoa_pedida_em, excluded.pessoa_pedida_em),
     pessoa_motivo = coalesce(c.pessoa_motivo, excluded.pessoa_motivo)
 RETURNING true
+""")
+# The conversation of the same telephone that spoke last, under another id.
+_FORMER: Final = sa.text("""
+SELECT conversa, endereco FROM conversas
+WHERE phone_number_id = :numero AND "right"(wa_id, 8) = "right"(:wa_id, 8) AND wa_id = :wa_id AND conversa <> :nova
+ORDER BY ultima_entrada_em DESC LIMIT 1
 """)
 _LEAVE: Final = sa.text("""
 UPDATE conversas SET atendente_id = NULL, assumida_em = NULL, pessoa_pedida_em = NULL, pessoa_motivo = NULL
@@ -43,6 +50,16 @@ UPDATE {table} t SET conversa = :nova, versao = t.versao + 1 WHERE t.conversa = 
 
 _SESSIONS: Final = _follow("session_snapshot", f"estado IN ({literals(ESPERAM_USUARIO)})")
 _CANCELLATIONS: Final = _follow("cancelamento", f"estado IN ({literals(CONVERSANDO)})")
+
+
+async def reunite(connection: Connection, contato: Contato) -> str | None:
+    """Give a person's first words under a new id what waits for the same telephone; return the former conversation."""
+    keys = {"numero": contato.phone_number_id, "wa_id": contato.wa_id, "nova": contato.conversa}
+    former = (await connection.execute(_FORMER, keys)).one_or_none()
+    if former is None:
+        return None
+    await move(connection, former.conversa, contato.conversa, former.endereco, contato.endereco)
+    return str(former.conversa)
 
 
 async def move(connection: Connection, antiga: str, nova: str, de: str, para: str) -> bool:

@@ -85,6 +85,21 @@ async def test_a_person_whose_id_changes_goes_on_where_they_were(road: Road) -> 
     assert await road.database.pool.fetchval("SELECT count(*) FROM inbox WHERE estado = 2") == 0
 
 
+async def test_a_new_id_beside_the_same_telephone_keeps_what_is_open(road: Road) -> None:
+    """Nobody announces it: another portfolio gives the same phone another id, and its draft goes on there."""
+    ana = await road.person()
+    await ana.say(FULL)
+    user = road.world.meta.phones.users[ana.who]
+    road.world.meta.phones.users[ana.who] = replace(user, user_id=f"BR.8{ana.who}")
+    summary = await ana.say("muda o valor para 760")
+    assert "R$ 760,00" in summary.text
+    assert "PADARIA" in summary.text
+    await ana.touch("Confirmar")
+    await ana.files()
+    await road.settled()
+    assert [note.valor for note in road.world.plugnotas.issued() if note.valor == 760] == [760]
+
+
 async def test_a_session_keeps_the_phone_in_international_form(road: Road) -> None:
     """With "+" and the ninth digit, also of somebody who hides a number by which they are known."""
     ana = await road.person()
