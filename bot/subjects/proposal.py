@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from bot.budgets import Voice
 from bot.conversation.customers import as_cadastro
 from bot.conversation.fitness import as_fit
 from bot.conversation.session_events import replanned
@@ -15,11 +16,12 @@ from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
 from bot.subjects.invoice.facts import environment
 from persistence.api import approvals
+from persistence.conversations import snapshots
 from persistence.conversations.snapshots import StaleSessionError
 from persistence.people import companies
 from persistence.rows.inbox_rows import ProposalRow
 from state_machine.invoice.field_table import FIELDS
-from state_machine.machine.events import Abriu
+from state_machine.machine.events import Abriu, Cancelou
 from state_machine.machine.session import Sessao
 from state_machine.proposal.origin import draft
 
@@ -87,6 +89,12 @@ class Proposal:
             elif found is not None and empresa and agora and found.livre:
                 if plan is None or found.versao != plan.versao:
                     raise StaleSessionError(lease.lane)  # it became possible, or another one, since it was planned
+                if (empty := await snapshots.active(connection, lease.lane)) is not None:
+                    await self._r.sessions.apply(
+                        *(connection, empty, (Cancelou(),), empresa, agora, row.correlacao),
+                        telefone=f"+{found.telefone}",
+                        voz=Voice.SILENT,
+                    )
                 await approvals.bind(connection, proposta_id, plan.sessao.sessao_id)
                 shown = await self._r.sessions.apply(
                     connection, plan.sessao, plan.eventos, empresa, agora, row.correlacao, telefone=f"+{found.telefone}"

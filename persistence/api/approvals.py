@@ -39,9 +39,9 @@ WAIT: Final = timedelta(days=7)  # for an approver who is busy or away; then the
 WINDOW: Final = sa.text("interval '23 hours'")  # Meta takes what we begin for 24 hours after a person's last message
 _P, _C, _U, _S, _I, _K = propostas.c, conversas.c, usuario.c, session_snapshot.c, inbox.c, cancelamento.c
 _WAITS = sa.and_(_P.estado == sa.literal_column(f"'{EstadoProposta.ENVIADA}'"), _P.sessao_id.is_(None))
-# Nothing else is open there, nobody of the staff speaks, and Meta still takes what we begin.
+# Nothing is begun there (a greeting is no beginning), nobody of the staff speaks, Meta still takes what we begin.
 _FREE = sa.and_(
-    ~sa.exists().where(_S.conversa == _C.conversa, _S.estado.in_(ESPERAM_USUARIO)),
+    ~sa.exists().where(_S.conversa == _C.conversa, _S.estado.in_(ESPERAM_USUARIO - {Estado.COLETA})),
     ~sa.exists().where(_K.conversa == _C.conversa, _K.estado.in_(CONVERSANDO)),
     _C.atendente_id.is_(None),
     _C.ultima_entrada_em > sa.func.now() - WINDOW,

@@ -205,6 +205,18 @@ async def test_it_waits_behind_the_open_invoice(road: Road, erp: Erp, ana: Perso
     await erp.becomes(second, "recusada")
 
 
+async def test_a_greeting_keeps_no_proposal_waiting(road: Road, erp: Erp, ana: Person) -> None:
+    """Who only said hello has begun nothing: the summary comes at once, and its button issues that note alone."""
+    await ana.say("oi")
+    proposta = await erp.proposes(valor="1230.00")
+    await ana.expect("propôs esta nota")
+    await ana.touch("Confirmar")
+    await erp.becomes(proposta, "emitida")
+    await ana.files()
+    await road.settled()
+    assert [note.valor for note in await road.notes(ana)] == [1230]
+
+
 async def test_it_waits_behind_the_question_why_a_note_is_cancelled(road: Road, erp: Erp, ana: Person) -> None:
     """A summary in the middle of it would take the reason for a word on another invoice."""
     await ana.say(FULL)
