@@ -10,7 +10,8 @@ from state_machine.values.text.plain import plain
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_CODES = frozenset({"E0014"})  # SEFIN Nacional: the DPS is already in a NFS-e (Anexo I)
+# SEFIN Nacional: the DPS is already in a NFS-e (Anexo I); cities of the ABRASF layout: the RPS was sent before.
+_CODES = frozenset({"E0014", "E10"})
 _SUBJECT = re.compile(r"\b(?:nfs-?e|notas?|rps|dps|documentos?|id ?integracao|lote|numero)\b")
 _AGAIN = re.compile(
     r"\bja (?:exist|consta|esta\b|se encontra|foi|foram|fora|havia|possui|emitid|gerad|cadastrad|registrad|utilizad"

@@ -297,7 +297,8 @@ class Nacional:
         if answered is not None:
             return answered
         after = await self._how_it_ended(prestador, chave)
-        return AlreadyCancelled() if isinstance(after, str) else Unknown("an event is registered that cannot be seen")
+        hidden = Unknown("an event is registered that cannot be seen", recusada=True)
+        return AlreadyCancelled() if isinstance(after, str) else hidden
 
     async def cancellation(self, key: NationalKey, id_externo: str, protocolo: str | None) -> CancelFinding:  # noqa: ARG002 - there is no protocol here: the event is the answer
         """Say how the note stands, by its events and by itself."""

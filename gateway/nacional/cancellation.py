@@ -17,6 +17,7 @@ from gateway.nacional import event
 from gateway.nacional.outcome import (
     NOT_FOUND,
     OK,
+    SCHEMA,
     cannot_tell,
     held_back,
     is_of_authority,
@@ -26,9 +27,10 @@ from gateway.nacional.outcome import (
     says,
     says_absent,
     stopped,
+    unknown,
 )
 from gateway.nacional.signature import unpack
-from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
+from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands, Unreadable
 from state_machine.protocol.emission import CannotTell, Found, Rejected, Situacao, Unknown
 
 if TYPE_CHECKING:
@@ -98,11 +100,13 @@ def cancel_outcome(result: Answer | NoAnswerError, chave: str) -> CancelOutcome 
         return held
     errors = refused(result)
     if not errors:
-        return Unknown(f"{says(result)} without a code of the authority")
+        return unknown(result)
     codes = {error.codigo for error in errors}
     if codes & REGISTERED:
         return None
     said = rejection(errors)
+    if SCHEMA in codes:
+        return Unreadable(said.mensagem)
     return stopped(errors) or Rejected(_in_plain_words(codes) or said.mensagem, said.codigos)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gateway.port import Explicacao
     from state_machine.protocol.emission import Rejected
 
-_CODE: Final = re.compile(r"[A-Z]{1,2}[0-9]{3,5}")
+_CODE: Final = re.compile(r"[A-Z]{1,3}[0-9]{3,5}")
 _MOST: Final = 50  # complaints of one answer
 _LONGEST: Final = 1000  # characters of one text
 

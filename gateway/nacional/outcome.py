@@ -54,7 +54,9 @@ CERTIFICATE: Final = frozenset(
         *("E0715", "E0716", "E0718"),  # of the signature; also said while the list of revoked ones cannot be read
     }
 )
-_CODE: Final = re.compile(r"E[0-9]{4}")  # of Anexo I; E999 and RNG9999 are the authority's own failures
+SCHEMA: Final = "RNG6110"  # what we sent does not follow the authority's schema: the same bytes never will
+_CODE: Final = re.compile(rf"E[0-9]{{4}}|{SCHEMA}")  # of Anexo I, and the schema's
+FAILURES: Final = frozenset({"E999", "RNG9999"})  # the authority's own: another try may do
 # A document that SEFIN cannot read or verify is a fault of ours: ``explain`` gives it to staff, and nobody else waits.
 
 NO_CERTIFICATE: Final = (
@@ -86,7 +88,7 @@ def submit_outcome(result: Answer | NoAnswerError, id_dps: str) -> Outcome:
         return held
     errors = refused(result)
     if not errors:
-        return Unknown(f"{says(result)} without a code of the authority")
+        return unknown(result)
     if DUPLICATE in {error.codigo for error in errors}:
         return Duplicate()
     return stopped(errors) or rejection(errors)
@@ -120,6 +122,13 @@ def refused(answer: Answer) -> tuple[ErroSefin, ...]:
     """
     errors = errors_of(answer.body) if answer.status in _REFUSALS else ()
     return errors if all(_CODE.fullmatch(error.codigo) for error in errors) else ()
+
+
+def unknown(answer: Answer) -> Unknown:
+    """Return an answer that no table here knows; a refusal, unless the authority says that it failed itself."""
+    codes = [error.codigo for error in errors_of(answer.body)]
+    told = f"{says(answer)} without a code of the authority" + (f" that is known: {' '.join(codes)}" if codes else "")
+    return Unknown(told, recusada=answer.status in _REFUSALS and FAILURES.isdisjoint(codes))
 
 
 def stopped(errors: Sequence[ErroSefin]) -> Misconfigured | Postponed | None:

@@ -71,7 +71,8 @@ def cancel_outcome(result: Answer | NoAnswerError, id_externo: str) -> CancelOut
         return Accepted(None, protocolo)  # a 400 that carries a protocol is being worked on all the same
     message = text(error.get("message"))
     if message is None or result.status not in _REFUSALS:
-        return Unknown(f"{says} that does not speak of a cancellation")
+        refused = result.status in _REFUSALS
+        return Unknown(f"{says} that does not speak of a cancellation", recusada=refused)
     return _refusal(message, as_dict(data.get("current")), says)
 
 
@@ -82,7 +83,7 @@ def _refusal(message: str, current: dict[str, Any], says: str) -> CancelOutcome:
         return AlreadyCancelled()
     found = codes(message)
     if _UNDER_WAY.search(words) or {"E0840", "E0802"} & set(found):  # a cancel event exists: ask what became of it
-        return Unknown(f"{says}: a cancellation is under way")
+        return Unknown(f"{says}: a cancellation is under way", recusada=True)
     return Rejected(explained(message), found)
 
 

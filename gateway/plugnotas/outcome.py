@@ -55,7 +55,7 @@ def submit_outcome(result: Answer | NoAnswerError, key: IntegrationKey) -> Outco
         return later
     body = json_object(result.body)
     if not body:
-        return Unknown(f"{says(result)} without a JSON object")
+        return Unknown(f"{says(result)} without a JSON object", recusada=result.status in _REFUSALS)
     outcome: Outcome | None = None
     if _OK <= result.status < _REDIRECT:
         outcome = _accepted(body, key)
@@ -63,7 +63,8 @@ def submit_outcome(result: Answer | NoAnswerError, key: IntegrationKey) -> Outco
         outcome = _accepted_despite_refusal(body, key) or _duplicate(body, key) or _rejected(body, key)
     elif result.status == _CONFLICT:
         outcome = _duplicate(body, key, plainly=True)
-    return outcome or Unknown(f"{says(result)} that does not speak of our note")
+    refused = result.status in _REFUSALS or result.status == _CONFLICT
+    return outcome or Unknown(f"{says(result)} that does not speak of our note", recusada=refused)
 
 
 def postponed(answer: Answer) -> Postponed | None:
@@ -167,8 +168,9 @@ def _duplicate(body: dict[str, Any], key: IntegrationKey, *, plainly: bool = Fal
     refusal = _rejected(body, key)
     if refusal is None:
         return None
-    says = plainly or says_duplicate(_all_of(refusal.mensagem, refusal.campos), refusal.codigos)
-    return Duplicate() if says else None
+    of_the_key = any("idIntegracao" in path for path, _ in refusal.campos)
+    says = plainly or of_the_key or says_duplicate(_all_of(refusal.mensagem, refusal.campos), refusal.codigos)
+    return Duplicate(recusa=refusal) if says else None
 
 
 def _is_ours(nota: Nota, key: IntegrationKey) -> bool:

@@ -49,6 +49,7 @@ _OF_STAFF: Final[Mapping[str, str]] = {
     "E1229": "o arquivo da nota não está na codificação que o emissor nacional pede",
     "E1235": "a nota não segue o modelo que o emissor nacional aceita hoje",
     "E1242": "o emissor nacional não conhece o tipo de documento que foi enviado",
+    "RNG6110": "a nota não segue o modelo que o emissor nacional aceita hoje",
     "E6155": "o arquivo da nota tem um prefixo que a cidade não aceita",
     # the company and its city
     "E0037": "sua cidade não consta no convênio do emissor nacional",

@@ -62,6 +62,7 @@ async def claim(
                 row.avisado_em is not None,
                 row.protocolo,
                 row.recusa,
+                row.recusas,
             ),
         )
         for row in rows
@@ -102,6 +103,7 @@ async def settle(
         "vigente_desde": novo.vigente_desde,
         "protocolo": novo.protocolo,
         "recusa": novo.recusa,
+        "recusas": novo.recusas,
         "b_atenta": passo.daqui is not None and novo.envio is not Envio.A_ENVIAR,
         "b_seconds": passo.daqui,
         "b_motivo": passo.motivo,

@@ -173,6 +173,7 @@ def _andamento(row: Any, status: StatusEmissao) -> Andamento:
         duvida=_duvida(row, status),
         recusa=_recusa(row.recusa),
         rodadas=row.rodadas,
+        recusas=row.recusas,
         sem_conteudo_desde=row.sem_conteudo_desde,
         desejado_em=row.desejado_em,
         causa_fim_em=row.causa_fim_em,
@@ -184,10 +185,14 @@ def _andamento(row: Any, status: StatusEmissao) -> Andamento:
 
 
 def _duvida(row: Any, status: StatusEmissao) -> bool:
-    """Whether a call may have been accepted; an older release kept no word of it, and what it sent counts as such."""
+    """Whether a call may have been accepted; an older release kept no word of it, and what it sent counts as such.
+
+    What is only asked about because its refusal sounded like a duplicate was never accepted.
+    """
     if row.em_duvida is None:
         return status is not StatusEmissao.PENDENTE or row.envios > 0
-    return bool(row.em_duvida) or status in _HELD
+    refused = status is StatusEmissao.DESCONHECIDO and row.recusa is not None
+    return bool(row.em_duvida) or (status in _HELD and not refused)
 
 
 def _recusa(kept: Any) -> Rejected | None:
@@ -276,6 +281,7 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, ouvido: O
         "em_duvida": novo.duvida,
         "recusa": asdict(novo.recusa) if novo.recusa else None,
         "rodadas": novo.rodadas,
+        "recusas": novo.recusas,
         "sem_conteudo_desde": novo.sem_conteudo_desde,
         "desejado_em": novo.desejado_em,
         "causa_fim_em": novo.causa_fim_em,

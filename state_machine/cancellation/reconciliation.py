@@ -27,6 +27,7 @@ from state_machine.protocol.reconciliation import (
     ABSENT_TWICE_AFTER,
     GIVE_UP_ASKING_AFTER,
     HUMAN_AFTER,
+    MOST_REFUSALS,
     PROBE_FIRST,
     PROBE_LONGEST,
 )
@@ -42,7 +43,14 @@ class AlreadyCancelled:
     """The authority says that the note was cancelled before: to us the same as success."""
 
 
-CancelOutcome = NotSent | Accepted | Rejected | AlreadyCancelled | Postponed | Unknown | Misconfigured
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The authority cannot read what we sent, and never will: staff repair the program."""
+
+    motivo: str
+
+
+CancelOutcome = NotSent | Accepted | Rejected | AlreadyCancelled | Postponed | Unknown | Misconfigured | Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,9 @@ class Envio(StrEnum):
     ACEITO = "aceito"
     DESCONHECIDO = "desconhecido"  # the answer was lost: ask before sending again
     RECUSADO = "recusado"  # refused on submission: ask whether the note stands
-    COM_GENTE = "com_gente"  # a day without an answer: nothing is sent by itself any more, we only ask
+    COM_GENTE = (
+        "com_gente"  # a day without an answer, or refused for ever: nothing is sent by itself any more, we only ask
+    )
     ENCERRADO = "encerrado"
 
 
@@ -91,7 +101,8 @@ Aviso = Literal["cancelada", "negada", "demorou", "falhou"]
 class AndamentoCancelamento:
     """Where it stands; ``vigente_desde``: first certain "the note stands" since the last sending.
 
-    ``envios`` counts every sending, also those of which nothing more is known.
+    ``envios`` counts every sending, also those of which nothing more is known, ``recusas`` the refusals that nobody
+    here knows.
     """
 
     envio: Envio
@@ -102,6 +113,7 @@ class AndamentoCancelamento:
     avisado: bool = False
     protocolo: str | None = None
     recusa: str | None = None
+    recusas: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +155,13 @@ def after_send(
             return replace(passo, suspender=motivo)
         case Accepted(_, protocolo):
             return _waiting(replace(novo, envio=Envio.ACEITO, protocolo=protocolo), agora, politica)
-        case Unknown(motivo):
-            return _waiting(replace(novo, envio=Envio.DESCONHECIDO), agora, politica, motivo=motivo)
+        case Unknown(motivo, recusada):
+            novo = replace(novo, envio=Envio.DESCONHECIDO, recusas=novo.recusas + recusada)
+            if recusada and novo.recusas >= MOST_REFUSALS:
+                return _with_people(novo, politica.degrau(0), f"refused {novo.recusas} times: {motivo}")
+            return _waiting(novo, agora, politica, motivo=motivo)
+        case Unreadable(motivo):
+            return _with_people(novo, politica.degrau(0), motivo)
         case AlreadyCancelled():
             return _encerra(novo, "cancelada")
         case Rejected(mensagem):
@@ -239,6 +256,12 @@ def in_error(andamento: AndamentoCancelamento, motivo: str) -> PassoCancelamento
     return PassoCancelamento(replace(andamento, envio=Envio.COM_GENTE, avisado=True), None, "falhou", motivo)
 
 
+def _with_people(andamento: AndamentoCancelamento, daqui: float, motivo: str) -> PassoCancelamento:
+    """Nothing is sent by itself any more; we only ask on."""
+    novo = replace(andamento, envio=Envio.COM_GENTE, avisado=True)
+    return PassoCancelamento(novo, daqui, "falhou", motivo)
+
+
 def _waiting(
     andamento: AndamentoCancelamento,
     agora: datetime,
@@ -252,9 +275,6 @@ def _waiting(
     if andamento.envio is Envio.COM_GENTE:
         return PassoCancelamento(andamento, None if idade > GIVE_UP_ASKING_AFTER else degrau, motivo=motivo)
     if idade > HUMAN_AFTER:
-        novo = replace(andamento, envio=Envio.COM_GENTE, avisado=True)
-        return PassoCancelamento(
-            novo, max(daqui or 0.0, politica.escada[-1]), "falhou", motivo or "no answer within 24 h"
-        )
+        return _with_people(andamento, max(daqui or 0.0, politica.escada[-1]), motivo or "no answer within 24 h")
     daqui, aviso = politica.proxima(idade, degrau, daqui, avisado=andamento.avisado)
     return PassoCancelamento(replace(andamento, avisado=andamento.avisado or aviso is not None), daqui, aviso, motivo)

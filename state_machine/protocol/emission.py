@@ -118,9 +118,13 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A note exists already, in whatever words: a question, not an answer. ``nota``: what is said to stand there."""
+    """A note exists already, in whatever words: a question, not an answer. ``nota``: what is said to stand there.
+
+    ``recusa``: the refusal itself, which is one if there is no note.
+    """
 
     nota: Nota | None = None
+    recusa: Rejected | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +137,13 @@ class Postponed:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The request may have been accepted. Never final, never sent again before asking."""
+    """The request may have been accepted. Never final, never sent again before asking.
+
+    ``recusada``: it was refused, and nobody here knows what the refusal says; it may say the same for ever.
+    """
 
     motivo: str
+    recusada: bool = False
 
 
 @dataclass(frozen=True, slots=True)

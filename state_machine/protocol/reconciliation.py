@@ -56,6 +56,7 @@ HUMAN_AFTER = timedelta(hours=24)  # then people decide and nothing is sent by i
 CONTENT_WITHIN = timedelta(seconds=60)  # a city that shows no XML by then is believed by its summary; audits look again
 CONTENT_PAUSE = 0.5  # seconds until the XML of an authorised note is looked for again, doubling
 GIVE_UP_ASKING_AFTER = timedelta(days=7)  # after this only a webhook or a person asks again
+MOST_REFUSALS = 5  # of the same bytes, in words that nobody here knows: another one changes nothing
 
 ASSENTADOS = ENCERRADAS | {StatusEmissao.CONFLITO}
 
@@ -97,14 +98,35 @@ def after_send(andamento: Andamento, outcome: Outcome, agora: datetime, politica
             return _with_note(replace(andamento, duvida=True, recusa=None), nota, xml, agora, politica)
         case Accepted():
             return _waiting(replace(andamento, status=StatusEmissao.ENVIADO, duvida=True), None, agora, politica)
-        case Unknown(motivo):
-            return _waiting(in_doubt(andamento), motivo, agora, politica)
+        case Unknown(motivo, recusada):
+            return _undecided(in_doubt(andamento), motivo, agora, politica, recusada=recusada)
         case Rejected() as recusa:
             return _refused_now(andamento, recusa, agora, politica)
-        case Duplicate():
-            return _waiting(in_doubt(andamento), "the authority has a note already", agora, politica, daqui=0.0)
+        case Duplicate(recusa=recusa):
+            return _refused_as_double(andamento, recusa, agora, politica)
         case other:
             assert_never(other)
+
+
+def _undecided(
+    andamento: Andamento,
+    motivo: str,
+    agora: datetime,
+    politica: Politica,
+    *,
+    recusada: bool,
+    daqui: float | None = None,
+) -> Passo:
+    """Ask what became of it; what is refused again and again in unknown words is for people, and asked about on."""
+    novo = replace(andamento, recusas=andamento.recusas + recusada)
+    if recusada and novo.recusas >= MOST_REFUSALS:
+        return _with_people(novo, politica.degrau(0), f"refused {novo.recusas} times: {motivo}")
+    return _waiting(novo, motivo, agora, politica, daqui=daqui)
+
+
+def _with_people(andamento: Andamento, daqui: float, motivo: str, nota: Nota | None = None) -> Passo:
+    """Nothing is sent by itself any more; we only ask on."""
+    return Passo(replace(andamento, status=StatusEmissao.ERRO, avisado=True), daqui, nota, "falhou", motivo)
 
 
 def _heard(andamento: Andamento, answer: Outcome | Finding, agora: datetime) -> Andamento:
@@ -135,6 +157,14 @@ def _refused_now(andamento: Andamento, recusa: Rejected, agora: datetime, politi
         return _refused(andamento, recusa)
     motivo = f"refused while an earlier call is undecided: {recusa.mensagem}"
     return _waiting(replace(in_doubt(andamento), recusa=recusa), motivo, agora, politica)
+
+
+def _refused_as_double(andamento: Andamento, recusa: Rejected | None, agora: datetime, politica: Politica) -> Passo:
+    """Ask at once; its words end nothing where they may mean the call before."""
+    if recusa is not None and andamento.duvida:
+        recusa = replace(recusa, codigos=(), campos=())
+    novo = replace(in_doubt(andamento), duvida=andamento.duvida or recusa is None, recusa=recusa)
+    return _undecided(novo, "the authority has a note already", agora, politica, recusada=recusa is None, daqui=0.0)
 
 
 def in_doubt(andamento: Andamento) -> Andamento:
@@ -209,11 +239,23 @@ def _absent(andamento: Andamento, agora: datetime, politica: Politica) -> Passo:
     novo, resta = count_absence(andamento, agora, politica.natureza)
     if resta and novo.ausencias == 1 and novo.ausente_desde == agora:
         degrau = politica.degrau(andamento.rodadas) if andamento.rodadas else 0.0
-        return _waiting(in_doubt(novo), "absent once", agora, politica, daqui=max(resta.total_seconds(), degrau))
+        duvida = novo.duvida or novo.recusa is None  # else it was refused, and nothing else ever left us
+        return _waiting(
+            replace(in_doubt(novo), duvida=duvida),
+            "absent once",
+            agora,
+            politica,
+            daqui=max(resta.total_seconds(), degrau),
+        )
     if resta:
         return _waiting(novo, "absent", agora, politica, daqui=resta.total_seconds())
-    if andamento.recusa is not None:
-        return _refused(andamento, andamento.recusa)
+    if (recusa := andamento.recusa) is not None:
+        if not andamento.duvida or recusa.codigos or recusa.campos:
+            return _refused(andamento, recusa)
+        spacing = politica.natureza.absence_spacing
+        if novo.ausencias * spacing <= politica.natureza.lag:
+            return _waiting(novo, "absent, and its search may lag", agora, politica, daqui=spacing.total_seconds())
+        return _with_people(novo, politica.escada[-1], f"refused after a lost answer: {recusa.mensagem}")
     novo = replace(andamento, status=StatusEmissao.PENDENTE, ausente_desde=None, rodadas=andamento.rodadas + 1)
     return _waiting(novo, "absent twice: sending the stored bytes again", agora, politica, daqui=0.0)
 
@@ -383,8 +425,8 @@ def _waiting(
         novo = replace(andamento, avisado=True)
         return Passo(novo, pausa, nota, pergunta, motivo or "accepted by nobody for 20 h", retida="pessoa")
     if idade > HUMAN_AFTER and not andamento.nobodys:
-        # How often anything was sent is kept in ``envios``; a person decides about sending again, we only ask on.
-        novo = replace(andamento, status=StatusEmissao.ERRO, avisado=True)
-        return Passo(novo, max(daqui or 0.0, politica.escada[-1]), nota, "falhou", motivo or "no result within 24 h")
+        # How often anything was sent is kept in ``envios``; a person decides about sending again.
+        espera = max(daqui or 0.0, politica.escada[-1])
+        return _with_people(andamento, espera, motivo or "no result within 24 h", nota)
     daqui, aviso = politica.proxima(idade, degrau, daqui, avisado=andamento.avisado)
     return Passo(replace(andamento, avisado=andamento.avisado or aviso is not None), daqui, nota, aviso, motivo)

@@ -25,8 +25,9 @@ class Andamento:
     """Where an emission stands, and the content that the user confirmed under its stored fingerprint ``impressao``.
 
     ``duvida``: a call of it may have been accepted, whatever later calls were answered. ``recusa`` is a refusal that
-    came meanwhile and stands once the key was seen absent often enough. ``rodadas`` counts the sendings that followed
-    enough absences; ``ausencias`` counts those since the last sending, the newest of them ``ausente_desde``;
+    came meanwhile and stands once the key was seen absent often enough; ``recusas`` counts those that nobody here
+    knows. ``rodadas`` counts the sendings that followed enough absences; ``ausencias`` counts those since the last
+    sending, the newest of them ``ausente_desde``;
     ``desejado_em`` is when the person, or staff, last said that the invoice is still wanted; ``causa_fim_em`` when it
     was first heard although its person had not answered. ``retida`` is why it waited until now. ``chave`` is the text
     form of the natural key where that is not ``id_integracao``, our reference. ``procurada``: it was never sent, for
@@ -52,6 +53,7 @@ class Andamento:
     ausencias: int = 0
     chave: str | None = None
     procurada: bool = False
+    recusas: int = 0
 
     @property
     def texto_da_chave(self) -> str:

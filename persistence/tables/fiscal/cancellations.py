@@ -30,6 +30,7 @@ cancelamento = sa.Table(
     sa.Column("confirmado_em", MOMENT),
     sa.Column("protocolo", sa.Text),
     sa.Column("recusa", sa.Text),
+    sa.Column("recusas", sa.Integer, nullable=False, server_default="0"),  # refusals that no table of ours knows
     sa.Column("resposta_gateway", JSONB),  # the newest JSON received, whole; older releases: our reading of it
     sa.Column("erro_mensagem", sa.Text),
     sa.Column("consultas", sa.Integer, nullable=False, server_default="0"),

@@ -52,6 +52,7 @@ nfse_emissao = sa.Table(
     sa.Column("ausencias", sa.Integer, nullable=False, server_default="0"),  # how many of them count
     sa.Column("em_duvida", sa.Boolean),  # a call may have been accepted; null: an older release wrote the row
     sa.Column("recusa", JSONB),  # a refusal that came meanwhile: it stands once the key is seen absent often enough
+    sa.Column("recusas", sa.Integer, nullable=False, server_default="0"),  # refusals that no table of ours knows
     sa.Column("rodadas", sa.Integer, nullable=False, server_default="0"),  # sendings that followed two absences
     sa.Column("sem_conteudo_desde", MOMENT),  # first seen authorised without its text, competence and code
     sa.Column("desejado_em", MOMENT),  # when the person or staff last said that the invoice is still wanted

@@ -166,10 +166,10 @@ def demorou(nota: NotaEmitida) -> Mensagem:
 
 
 def com_a_equipe(nota: NotaEmitida) -> Mensagem:
-    """A day without an answer."""
+    """A day without an answer, or refused in a way that no repetition changes."""
     return Mensagem(
-        f"Não consegui a resposta sobre o cancelamento da nota {nota.numero}. A equipe assumiu: por "
-        "enquanto, conte com ela como válida. Se a resposta chegar, eu te aviso."
+        f"Não consegui concluir o cancelamento da nota {nota.numero}. A equipe assumiu: por "
+        "enquanto, conte com ela como válida. Se ele sair, eu te aviso."
     )
 
 

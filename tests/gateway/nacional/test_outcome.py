@@ -13,7 +13,7 @@ from gateway.nacional import outcome
 from gateway.nacional.cancellation import cancel_finding, cancel_outcome, how_it_ended
 from gateway.nacional.dps import build, id_dps
 from gateway.nacional.signature import pack
-from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
+from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands, Unreadable
 from state_machine.protocol.emission import (
     Absent,
     CannotTell,
@@ -107,6 +107,7 @@ TABLE: list[tuple[str, Any, Any]] = [
     ("E408 with 408", answer(408, {"codigo": "E408", "mensagem": "timeout"}), Unknown),
     ("a code with 499", answer(499, refusal("E0312")), Unknown),
     *[(code, answer(400, refusal(code)), Unknown) for code in ("E999", "RNG9999", "X999")],
+    ("the schema", answer(400, refusal("RNG6110")), Rejected("RNG6110 porque não", ("RNG6110",))),
     ("E999 beside a code", answer(400, refusal("E0312", "E999")), Unknown),
     *[
         (code, answer(400, refusal(code)), Misconfigured(code, outcome.CERTIFICATE_REFUSED))
@@ -247,6 +248,8 @@ CANCELLATIONS: list[tuple[str, Any, Any]] = [
     ("E0840", answer(400, refusal("E0840")), None),
     ("E0802", answer(400, refusal("E0802")), None),
     ("E0840 with 500", answer(500, refusal("E0840")), Unknown),
+    ("the schema", answer(400, refusal("RNG6110")), Unreadable("RNG6110 porque não")),
+    ("RNG9999", answer(400, refusal("RNG9999")), Unknown),
     ("another code", answer(400, refusal("E0824")), Rejected("E0824 porque não", ("E0824",))),
     ("403", answer(403), Misconfigured("HTTP 403", outcome.NO_ACCESS)),
     ("429", answer(429, ENVELOPE), Postponed(None, "HTTP 429")),
@@ -262,6 +265,30 @@ def test_the_table_of_a_cancellation(result: Any, expected: Any) -> None:
     """``None`` asks for a look: the authority has such an event."""
     told = cancel_outcome(result, CHAVE)
     assert isinstance(told, expected) if isinstance(expected, type) else told == expected
+
+
+@pytest.mark.parametrize(
+    ("result", "refused"),
+    [
+        *[(answer(400, refusal(code)), True) for code in ("RNG7000", "X999", "RNG61100")],
+        *[(answer(400, refusal(code)), False) for code in ("E999", "RNG9999")],
+        (answer(404, HTML), True),
+        (answer(502, HTML), False),
+        (answer(408, HTML), False),
+    ],
+)
+def test_an_unknown_refusal_may_be_for_ever_and_the_authoritys_own_failure_is_not(
+    result: Any, *, refused: bool
+) -> None:
+    """Told apart by codes and status, for a note and for a cancellation alike."""
+    for told in (outcome.submit_outcome(result, "x"), cancel_outcome(result, CHAVE)):
+        assert isinstance(told, Unknown)
+        assert told.recusada is refused
+
+
+def test_the_authoritys_failure_is_no_absence() -> None:
+    """404 with its own code of a failure says nothing of events."""
+    assert isinstance(how_it_ended(answer(404, {**ENVELOPE, **refusal("RNG9999")}), CHAVE, "2"), CannotTell)
 
 
 def test_a_deadline_that_has_passed_is_told_in_plain_words() -> None:

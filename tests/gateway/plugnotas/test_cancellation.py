@@ -38,8 +38,8 @@ def _error(message: str, **data: Any) -> dict[str, Any]:
             AlreadyCancelled(),
         ),
         (409, _error("x", current={"id": "b" * 24, "situacao": "CANCELADO"}), Unknown("HTTP 409 about another note")),
-        (400, _error("Cancelamento já solicitado"), Unknown("HTTP 400: a cancellation is under way")),
-        (400, _error("E0840: já existe evento"), Unknown("HTTP 400: a cancellation is under way")),
+        (400, _error("Cancelamento já solicitado"), Unknown("HTTP 400: a cancellation is under way", recusada=True)),
+        (400, _error("E0840: já existe evento"), Unknown("HTTP 400: a cancellation is under way", recusada=True)),
         (400, _error("Não é possível cancelar"), Rejected("Não é possível cancelar")),
         (422, _error("E0822 prazo"), Rejected("o prazo que a cidade dá para cancelar já passou", ("E0822",))),
         (401, _error("token"), Misconfigured("HTTP 401")),
@@ -48,6 +48,7 @@ def _error(message: str, **data: Any) -> dict[str, Any]:
         (500, _error("Erro interno"), Unknown("HTTP 500 that does not speak of a cancellation")),
         (200, "<html>ok</html>", Unknown("HTTP 200 that does not speak of a cancellation")),
         (200, {"message": "ok"}, Unknown("HTTP 200 that does not speak of a cancellation")),
+        (404, b"", Unknown("HTTP 404 that does not speak of a cancellation", recusada=True)),
         (302, b"", Unknown("HTTP 302 that does not speak of a cancellation")),
     ],
 )

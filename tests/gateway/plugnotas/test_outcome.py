@@ -61,6 +61,17 @@ def conflict(current: object) -> dict[str, object]:
 
 ACCEPTED = Accepted(OURS["id"], "a6f0bd5c-1")
 
+ALREADY = "Já existe um(a) NFSe com os parâmetros informados"
+
+
+def said(message: str, **fields: str) -> tuple[dict[str, Any], dict[str, str]]:
+    return {"error": {"message": message, "data": {"fields": fields}}}, {}
+
+
+def sounds(message: str, *codes: str) -> Duplicate:
+    return Duplicate(recusa=Rejected(message, codes))
+
+
 SUBMISSIONS = [
     ("taken", 200, TAKEN, {}, ACCEPTED),
     ("created", 201, TAKEN, {}, ACCEPTED),
@@ -85,10 +96,12 @@ SUBMISSIONS = [
     ("400 HTML", 400, HTML, {}, Unknown),
     ("409 with another's note", 409, conflict({**CURRENT, "idIntegracao": "zap-0002-1"}), {}, Unknown),
     ("409 of another company", 409, conflict({**CURRENT, "prestador": "99999999000191"}), {}, Unknown),
-    ("409 without current", 409, conflict(None), {}, Duplicate(None)),
-    ("400 that says so in words", 400, conflict(None), {}, Duplicate(None)),
-    ("400 with E0014", 400, {"error": {"message": "E0014 - recusada pela SEFIN"}}, {}, Duplicate(None)),
-    ("422 that says so in words", 422, {"error": {"message": "RPS já informado"}}, {}, Duplicate(None)),
+    ("409 without current", 409, conflict(None), {}, sounds(ALREADY)),
+    ("400 that says so in words", 400, conflict(None), {}, sounds(ALREADY)),
+    ("400 with E0014", 400, *said("E0014 - recusada pela SEFIN"), sounds("E0014 - recusada pela SEFIN", "E0014")),
+    ("400 with E10", 400, *said("E10 - RPS consta na base"), sounds("E10 - RPS consta na base", "E10")),
+    ("422 that says so in words", 422, *said("RPS já informado"), sounds("RPS já informado")),
+    ("422 about the key", 422, *said("x", idIntegracao="em uso"), Duplicate),
     (
         "409 that names another as new",
         409,
@@ -135,6 +148,19 @@ async def test_every_answer_to_a_submission_has_one_meaning(server, free, intent
         outcome = await gateway.submit(gateway.payload(intent))
     assert matches(outcome, expected)
     assert len(server.received) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "refused"),
+    [(400, HTML, True), (404, {"message": "x"}, True), (500, HTML, False), (200, {}, False), (302, b"", False)],
+)
+async def test_a_refusal_that_nobody_understands_is_told_from_a_failure(server, free, intent, status, body, refused):
+    """It may say the same for ever; what failed may do better."""
+    server.says(status, body)
+    async with PlugNotas(server.url, "key", guard=free) as gateway:
+        outcome = await gateway.submit(gateway.payload(intent))
+    assert isinstance(outcome, Unknown)
+    assert outcome.recusada is refused
 
 
 async def test_a_validation_failure_is_a_rejection_with_its_fields(server, free, intent):

@@ -17,7 +17,7 @@ from persistence.db.engine import Database
 from persistence.fiscal import attempts, emissions, intents, suspension
 from persistence.fiscal.emissions import Ouvido
 from state_machine.protocol.channel import Ambiente, Canal
-from state_machine.protocol.emission import Absent, NotSent, Postponed, StatusEmissao, Unknown
+from state_machine.protocol.emission import Absent, NotSent, Postponed, Rejected, StatusEmissao, Unknown
 from state_machine.protocol.standing import Passo
 from tests.stored_work import CONTEUDO, change, clear, emission, lease_ends, row
 
@@ -413,6 +413,18 @@ async def test_doubt_and_absences_are_kept_between_two_looks(database: Database)
         await emissions.settle(connection, tarefa, Passo(seen, 0.0))
     [again] = await claim(database)
     assert (again.id, again.andamento.duvida, again.andamento.ausencias) == (emissao, True, 2)
+
+
+async def test_what_only_sounded_like_a_duplicate_is_in_no_doubt(database: Database) -> None:
+    """Its refusal and how often it was refused are kept, and nothing else ever left us."""
+    await emission(database, status="desconhecido", em_duvida=False)
+    [tarefa] = await claim(database)
+    seen = replace(tarefa.andamento, duvida=False, recusa=Rejected("já existe"), recusas=3)
+    async with database.transaction() as connection:
+        await emissions.settle(connection, tarefa, Passo(seen, 0.0))
+    [again] = await claim(database)
+    kept = again.andamento
+    assert (kept.duvida, kept.recusa, kept.recusas) == (False, Rejected("já existe"), 3)
 
 
 @pytest.mark.parametrize("status", ["enviando", "enviado", "desconhecido"])

@@ -14,6 +14,7 @@ from state_machine.cancellation.reconciliation import (
     InProcess,
     Refused,
     Stands,
+    Unreadable,
     after_query,
     after_send,
     in_error,
@@ -31,7 +32,7 @@ from state_machine.protocol.emission import (
     Situacao,
     Unknown,
 )
-from state_machine.protocol.reconciliation import ABSENT_TWICE_AFTER, GIVE_UP_ASKING_AFTER, HUMAN_AFTER
+from state_machine.protocol.reconciliation import ABSENT_TWICE_AFTER, GIVE_UP_ASKING_AFTER, HUMAN_AFTER, MOST_REFUSALS
 from state_machine.protocol.retry import Politica, Retentativas
 
 AGORA = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -47,6 +48,8 @@ OUTCOMES = st.sampled_from(
         Postponed(7.0, "x"),
         Postponed(None, "x"),
         Unknown("x"),
+        Unknown("x", recusada=True),
+        Unreadable("x"),
         Misconfigured("x"),
     ]
 )
@@ -188,3 +191,24 @@ def test_work_that_raises_again_and_again_is_for_people(envio):
     over = envio in {Envio.ENCERRADO, Envio.COM_GENTE}
     assert (passo.status, passo.aviso) == ((envio, None) if over else (Envio.COM_GENTE, "falhou"))
     assert (passo.daqui, passo.motivo) == (None, "our own work")
+
+
+def test_what_the_authority_cannot_read_is_for_people_at_once():
+    """The same request says the same to-morrow; how the note stands is asked about on."""
+    passo = after_send(NEW, Unreadable("RNG6110"), AGORA, POLITICA)
+    assert (passo.status, passo.aviso, passo.motivo) == (Envio.COM_GENTE, "falhou", "RNG6110")
+    assert passo.daqui is not None
+    assert after_query(passo.andamento, Cancelled(CANCELADA), AGORA, POLITICA).aviso == "cancelada"
+
+
+def test_a_cancellation_is_not_refused_for_ever():
+    """Refusals that nobody here knows, each followed by a note that stands, end in people."""
+    atual, agora = NEW, AGORA
+    for volta in range(1, MOST_REFUSALS + 1):
+        passo = after_send(atual, Unknown("HTTP 400", recusada=True), agora, POLITICA)
+        while volta < MOST_REFUSALS and not may_send(passo.andamento):
+            agora += timedelta(seconds=max(passo.daqui, 1.0))
+            passo = after_query(passo.andamento, Stands(), agora, POLITICA)
+        atual = passo.andamento
+    assert (passo.status, passo.aviso, atual.recusas) == (Envio.COM_GENTE, "falhou", MOST_REFUSALS)
+    assert agora - AGORA < timedelta(hours=1)

@@ -20,6 +20,7 @@ from state_machine.protocol.emission import (
     NotSent,
     Outcome,
     Postponed,
+    Rejected,
     Situacao,
     Unknown,
 )
@@ -29,6 +30,7 @@ from state_machine.protocol.reconciliation import (
     ASSENTADOS,
     CONTENT_WITHIN,
     GIVE_UP_ASKING_AFTER,
+    MOST_REFUSALS,
     after_query,
     after_send,
     in_error,
@@ -363,6 +365,62 @@ def test_a_refusal_while_an_earlier_call_is_undecided_ends_nothing():
     firme = after_query(ausente.andamento, Absent(), depois(51 + 30), POLITICA)
     assert (firme.andamento.status, firme.aviso, firme.recusa) == (S.REJEITADO, "rejeitada", RECUSA)
     assert not may_send(firme.andamento)
+
+
+SOA = Rejected("já existe um lote em processamento")
+
+
+def test_what_only_sounds_like_a_duplicate_is_a_refusal_once_the_note_is_certainly_absent():
+    """Nothing else ever left us: it is told in the gateway's own words, and not sent again."""
+    soa = after_send(andamento(S.PENDENTE), Duplicate(recusa=SOA), depois(0), POLITICA)
+    assert (soa.status, soa.daqui, soa.andamento.duvida) == (S.DESCONHECIDO, 0.0, False)
+    uma = after_query(soa.andamento, Absent(), depois(1), POLITICA)
+    assert (uma.status, uma.aviso) == (S.DESCONHECIDO, None)
+    duas = after_query(uma.andamento, Absent(), depois(31), POLITICA)
+    assert (duas.status, duas.daqui, duas.aviso, duas.recusa) == (S.REJEITADO, None, "rejeitada", SOA)
+
+
+@pytest.mark.parametrize("resposta", [Rejected("identificador em uso"), Duplicate(recusa=Rejected("já há", ("E10",)))])
+def test_words_alone_end_nothing_after_a_lost_answer(resposta):
+    """It is asked about past the gateway's lag; then people look, and nobody says that there is none."""
+    passo = after_send(andamento(S.PENDENTE, duvida=True), resposta, depois(0), POLITICA)
+    agora = AGORA
+    while passo.status is S.DESCONHECIDO:
+        assert passo.daqui is not None
+        assert passo.aviso in {None, "demorou"}
+        agora += timedelta(seconds=max(passo.daqui, 1.0))
+        passo = after_query(passo.andamento, Absent(), agora, POLITICA)
+    assert agora - AGORA >= POLITICA.natureza.lag
+    assert (passo.status, passo.aviso) == (S.ERRO, "falhou")
+    tarde = after_query(passo.andamento, Found(nota()), agora, POLITICA)
+    assert (tarde.status, tarde.aviso) == (S.CONCLUIDO, "autorizada")
+
+
+@pytest.mark.parametrize("resposta", [Unknown("HTTP 400", recusada=True), Duplicate()])
+def test_the_same_bytes_are_not_refused_for_ever(resposta):
+    """Refusals that nobody here knows, each followed by certain absence, end in people."""
+    atual, agora = andamento(S.PENDENTE), AGORA
+    for volta in range(1, MOST_REFUSALS + 1):
+        passo = after_send(atual, resposta, agora, POLITICA)
+        if volta == MOST_REFUSALS:
+            break
+        while passo.status is S.DESCONHECIDO:
+            agora += timedelta(seconds=max(passo.daqui, 1.0))
+            passo = after_query(passo.andamento, Absent(), agora, POLITICA)
+        assert may_send(passo.andamento)
+        atual = passo.andamento
+    assert (passo.status, passo.aviso) == (S.ERRO, "falhou")
+    assert passo.daqui is not None  # it is asked about on
+    assert agora - AGORA < timedelta(hours=1)
+
+
+def test_what_failed_without_a_refusal_is_not_counted():
+    """A gateway that is down for an hour makes nobody's invoice a case."""
+    atual = andamento(S.PENDENTE)
+    for _ in range(2 * MOST_REFUSALS):
+        passo = after_send(replace(atual, status=S.PENDENTE), Unknown("HTTP 502"), depois(), POLITICA)
+        atual = passo.andamento
+    assert (passo.status, atual.recusas) == (S.DESCONHECIDO, 0)
 
 
 def test_a_refusal_after_calls_that_nobody_accepted_is_final():
