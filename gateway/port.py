@@ -65,7 +65,8 @@ class Prestador:
     The approximate burden in percent: ``tributos_sn`` of a company of the Simples, ``tributos`` of one of the normal
     regime. ``informa_im``: the city has it in the national register, so that its inscription is said.
     ``codigo_servico`` is that of this invoice, ``codigo_nbs`` its cNBS (nine digits) and ``ibs_cbs`` what it says of
-    IBS and CBS, where the company says any.
+    IBS and CBS, where the company says any. ``apuracao_ibscbs`` (regApIBSCBSSN) and ``atividade_sn`` (cAtvSN) are of
+    the layout of NT 009.
     """
 
     cnpj: str
@@ -81,6 +82,8 @@ class Prestador:
     informa_im: bool = False
     codigo_nbs: str | None = None
     ibs_cbs: IbsCbs | None = None
+    apuracao_ibscbs: str | None = None
+    atividade_sn: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

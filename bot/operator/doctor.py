@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from redis.exceptions import RedisError
 from sqlalchemy.exc import ArgumentError
 
-from gateway.nacional.layouts import deadlines, end_of
+from gateway.nacional.layouts import deadlines, nt009_from
 from persistence import roles
 from persistence.access.accounts import Alcance
 from persistence.db.dsn import for_asyncpg
@@ -210,18 +210,15 @@ def _group(settings: Settings, ambiente: Ambiente, empresas: int, hoje: date) ->
 
 
 def _layout(settings: Settings, ambiente: Ambiente, hoje: date) -> Achado:
-    subject, nt009 = f"leiaute nacional: {ambiente}", end_of(settings, ambiente)
+    subject, nt009 = f"leiaute nacional: {ambiente}", nt009_from(settings, ambiente)
     if nt009 is None:
         return ok(subject, "o servidor não é o do emissor nacional, e tem calendário próprio")
-    last = f"{nt009 - timedelta(days=1):%d/%m/%Y}"
     chosen = ambiente is not Ambiente.PRODUCAO or settings.nacional_nt009_producao is not None
     sure = "" if chosen else f". A data não está confirmada: {_UNSURE_DAY}"
     if nt009 <= hoje:
-        why = f"só valia até {last}. Nenhuma nota é confirmada neste ambiente; atualize a Prosa{sure}"
-        return falha(subject, why) if ambiente is Ambiente.PRODUCAO else aviso(subject, why)
-    if nt009 - hoje <= LAYOUT_WARNED or not chosen:
-        return aviso(subject, f"vale até {last}; depois nenhuma nota é confirmada. Atualize a Prosa antes{sure}")
-    return ok(subject, f"vale até {last}")
+        return (ok if chosen else aviso)(subject, f"o da NT 009, desde {nt009:%d/%m/%Y}{sure}")
+    told = f"o 1.01; passa sozinho ao da NT 009 em {nt009:%d/%m/%Y}{sure}"
+    return (aviso if nt009 - hoje <= LAYOUT_WARNED or not chosen else ok)(subject, told)
 
 
 def _server(version: int) -> Achado:

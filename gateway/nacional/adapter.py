@@ -113,7 +113,7 @@ class Nacional:
 
     ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds. ``clock`` gives the
     aware moment of a check and of a cancellation; the moment of an invoice is the caller's. A call without a usable
-    certificate never leaves. ``danfse`` is closed with the adapter. ``days``: the days from which no DPS is made
+    certificate never leaves. ``danfse`` is closed with the adapter. ``days``: from when a DPS has which shape and group
     (``layouts.deadlines``).
     """
 
@@ -203,7 +203,7 @@ class Nacional:
 
     async def _checked(self, stored: bytes) -> Rejected | None:
         try:
-            unfit = await self._signers.unsigned(stored, self.ambiente, self._clock())
+            unfit = await self._signers.unsigned(stored, self.ambiente, self._clock(), self._days.nt009)
         except SigningError as error:
             log.warning("check_failed", reason=str(error))
             return None
@@ -221,7 +221,7 @@ class Nacional:
         cnpj, reference = intent.prestador.cnpj, str(id_dps(intent))
         try:
             opened = await self._to_sign(cnpj, reference)
-            made = await self._signers.dps(payload_, self.ambiente, agora, opened)
+            made = await self._signers.dps(payload_, self.ambiente, agora, opened, self._days.nt009)
         except UnusableCertificateError:
             return Misconfigured(outcome.UNUSABLE, outcome.NO_CERTIFICATE)
         except SigningError as error:

@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import nfelib.nfse.bindings.v1_0 as nb
+from lxml import etree
 from xsdata.formats.dataclass.serializers import XmlSerializer
 from xsdata.formats.dataclass.serializers.config import SerializerConfig
 
@@ -22,6 +23,7 @@ from gateway.keys.id_dps import OWN_SERIES, IdDPS
 from gateway.keys.nfse import ChaveNFSe
 from gateway.keys.parts import municipality
 from gateway.nacional.layouts import NS, check, has_ibs_cbs, parse
+from gateway.nacional.nt009 import reshaped
 from state_machine.protocol.channel import Ambiente
 from state_machine.services.codes import digits
 from state_machine.values.documents import CNPJ, CPF, DocumentoInvalido, parse_documento
@@ -138,7 +140,13 @@ def build(intent: InvoiceIntent, facts: Circunstancias) -> bytes:
             IBSCBS=_ibs_cbs(prestador, intent.competencia),
         ),
     )
-    return checked("DPS", dps, facts.layout)
+    if not facts.layout.nt009:
+        return checked("DPS", dps, facts.layout)
+    root = parse(_SERIALIZER.render(dps, ns_map={None: NS}).encode())
+    reshaped(root, apuracao=prestador.apuracao_ibscbs, atividade=prestador.atividade_sn)
+    check(root, "DPS", facts.layout)
+    xml: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8")
+    return xml
 
 
 def checked(document: Any, binding: Any, layout: Layout) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import nfelib
 from lxml import etree
 
+from gateway.nacional.nt009 import SIMPLE, overlaid
 from state_machine.protocol.channel import Ambiente
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ _ALPHANUMERIC: Final = {
     "TSIdEvento": "EVT[0-9]{9}[0-9A-Z]{12}[0-9]{38}",
 }
 _XS: Final = "{http://www.w3.org/2001/XMLSchema}"
-_TYPES: Final = "tiposSimples_v1.01.xsd"  # the one file that defines them
 _SHOWN: Final = 3  # complaints of a schema in one error; the first names the cause, the rest follow from it
 _one_at_a_time = Lock()  # a compiled schema keeps the complaints of its last run, whoever ran it
 
@@ -45,13 +45,14 @@ class Layout:
 
     ``schemas`` is a folder of nfelib's schemas, ``versao`` the attribute of that name. ``digest``: "sha256" by default;
     schema 1.00 fixes "sha1", and an installation may choose it (``dataclasses.replace``). ``alphanumeric`` says whether
-    a CNPJ may have letters.
+    a CNPJ may have letters, ``nt009`` whether a DPS has the shape of that note.
     """
 
     versao: str = "1.01"
     schemas: str = "v1_0"
     digest: Digest = "sha256"
     alphanumeric: bool = True
+    nt009: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Inicio:
 
 
 # The bundles' own dates, save the second line: production takes letters since the tenth of August, says a secondary
-# source. What is built holds until NT 009, whose documents are not: ``NT009``.
+# source. From the day of ``NT009`` on the last one has that note's shape.
 CALENDARIO: Final = (
     Inicio(Ambiente.PRODUCAO, date(2026, 2, 9), Layout(alphanumeric=False)),
     Inicio(Ambiente.PRODUCAO, date(2026, 8, 10), Layout()),
@@ -86,7 +87,7 @@ IBS_CBS_MUST: Final = date(2027, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class LayoutDays:
-    """From ``nt009`` on no DPS is made, from ``ibs_cbs`` on none of the normal regime without that group."""
+    """From ``nt009`` on a DPS has that shape; from ``ibs_cbs`` on the normal regime makes none without that group."""
 
     nt009: date | None = None
     ibs_cbs: date | None = None
@@ -101,14 +102,16 @@ def has_ibs_cbs(regime: str, competencia: date) -> bool:
 def deadlines(settings: Any, ambiente: Ambiente) -> LayoutDays:
     """Return the days of an environment."""
     must: date | None = settings.nacional_ibs_cbs_obrigatorio
-    return LayoutDays(end_of(settings, ambiente), must or (None if _elsewhere(settings, ambiente) else IBS_CBS_MUST))
+    return LayoutDays(
+        nt009_from(settings, ambiente), must or (None if _elsewhere(settings, ambiente) else IBS_CBS_MUST)
+    )
 
 
 def _elsewhere(settings: Any, ambiente: Ambiente) -> bool:
     return bool(settings.nacional_sefin_url) and ambiente == settings.fiscal_environment
 
 
-def end_of(settings: Any, ambiente: Ambiente) -> date | None:
+def nt009_from(settings: Any, ambiente: Ambiente) -> date | None:
     """Return the first day of NT 009 in an environment; ``None`` where nobody knows one.
 
     A setting names production's. Without it the authority's own host has a known day; another address
@@ -120,16 +123,18 @@ def end_of(settings: Any, ambiente: Ambiente) -> date | None:
     return None if _elsewhere(settings, ambiente) else NT009[ambiente]
 
 
-def layout_for(ambiente: Ambiente, dia: date, calendario: Sequence[Inicio] = CALENDARIO) -> Layout:
-    """Return the layout that holds in an environment on the day of emission.
+def layout_for(
+    ambiente: Ambiente, dia: date, nt009: date | None = None, calendario: Sequence[Inicio] = CALENDARIO
+) -> Layout:
+    """Return the layout that holds in an environment on the day of emission; ``nt009``: the first day of that shape.
 
-    Dates that are not sure are the business of settings: they make another ``calendario``. Raises ``ValueError`` for a
-    day before the first layout.
+    Raises ``ValueError`` for a day before the first layout.
     """
     begun = [inicio for inicio in calendario if inicio.ambiente is ambiente and inicio.desde <= dia]
     if not begun:
         raise ValueError(f"dh_emi: no layout of {ambiente} is known for {dia}")
-    return max(begun, key=lambda inicio: inicio.desde).layout
+    layout = max(begun, key=lambda inicio: inicio.desde).layout
+    return replace(layout, nt009=True) if nt009 is not None and nt009 <= dia else layout
 
 
 def parse(xml: bytes) -> Any:
@@ -152,7 +157,7 @@ def parse(xml: bytes) -> Any:
 
 def check(root: Any, document: Document, layout: Layout) -> None:
     """Hold a parsed document against the official XSD. Raises ``ValueError`` with what the schema says."""
-    schema = _schema(layout.schemas, document, alphanumeric=layout.alphanumeric)
+    schema = _schema(layout.schemas, document, alphanumeric=layout.alphanumeric, nt009=layout.nt009)
     with _one_at_a_time:
         if schema.validate(root):
             return
@@ -164,22 +169,24 @@ def _parser() -> Any:
     return etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False)
 
 
-@cache  # four documents of two layouts
-def _schema(folder: str, document: Document, *, alphanumeric: bool) -> Any:
+@cache  # four documents of three layouts
+def _schema(folder: str, document: Document, *, alphanumeric: bool, nt009: bool) -> Any:
     """Compile a schema that nfelib ships, once a process.
 
-    The overlay for alphanumeric CNPJ is made in memory, of the file of nfelib 3.2.0 (bundle 20260209).
+    The overlays are made in memory, of the files of nfelib 3.2.0 (bundle 20260209).
     """
     files = {path.name: path.read_bytes() for path in (_SCHEMAS / folder).glob("*.xsd")}
+    if nt009:
+        files = overlaid(files)
     if alphanumeric:
-        files[_TYPES] = _overlaid(files[_TYPES])
+        files[SIMPLE] = _with_letters(files[SIMPLE])
     parser = _parser()
     parser.resolvers.add(_Shipped(files))
     name = next(name for name in files if name.startswith(f"{document}_v"))
     return etree.XMLSchema(etree.fromstring(files[name], parser, base_url=name))
 
 
-def _overlaid(xsd: bytes) -> bytes:
+def _with_letters(xsd: bytes) -> bytes:
     """Put the patterns with letters into their simple types. Raises ``RuntimeError`` if a type is not in the file."""
     root = etree.fromstring(xsd, _parser())
     for name, pattern in _ALPHANUMERIC.items():

@@ -41,13 +41,6 @@ _BLAMED: Final = {
     "competencia": Explicacao("o mês da prestação ainda não começou, ou não é deste século", Campo.COMPETENCIA),
 }
 _ENDERECO: Final = Explicacao("o endereço do cliente não cabe na nota", Campo.ENDERECO)
-ENDED: Final = "leiaute"  # the "field" of a refusal for which there is no layout any more
-_LEIAUTE: Final = Explicacao(
-    "o emissor nacional mudou o leiaute das notas (NT 009), e a Prosa ainda não emite no novo; o suporte já pode ver "
-    "isso, e por ora a nota sai pelo portal nacional (nfse.gov.br)",
-    None,
-    suporte=True,
-)
 _IBS_CBS: Final = "ibs_cbs"
 _GRUPO: Final = Explicacao(
     "a nota de uma empresa do regime normal agora leva o grupo dos novos impostos (IBS e CBS), e faltam os códigos "
@@ -63,7 +56,7 @@ _CADASTRO: Final = Explicacao(
 def encode(intent: InvoiceIntent) -> bytes:
     """Return the invoice as JSON: same invoice, same bytes. Raises ``ValueError`` where it names no DPS."""
     told = {**asdict(intent), "idDps": str(id_dps(intent))}
-    for name in ("codigo_nbs", "ibs_cbs"):  # an older release does not know them
+    for name in ("codigo_nbs", "ibs_cbs", "apuracao_ibscbs", "atividade_sn"):  # an older release does not know them
         if told["prestador"][name] is None:
             del told["prestador"][name]
     substitui = told.pop("substitui")
@@ -85,8 +78,10 @@ def decode(payload: bytes) -> InvoiceIntent:
         raise ValueError(f"the stored bytes are no invoice: {type(error).__name__}") from error
 
 
-def circumstances(intent: InvoiceIntent, ambiente: Ambiente, agora: datetime) -> Circunstancias:
-    """Return what a DPS made at ``agora`` (aware) says beside the invoice.
+def circumstances(
+    intent: InvoiceIntent, ambiente: Ambiente, agora: datetime, nt009: date | None = None
+) -> Circunstancias:
+    """Return what a DPS made at ``agora`` (aware) says beside the invoice; ``nt009``: the first day of that shape.
 
     Its moment lies a minute back, but not before the day of the competence, which it must not precede (E0015).
     """
@@ -94,7 +89,7 @@ def circumstances(intent: InvoiceIntent, ambiente: Ambiente, agora: datetime) ->
     dh_emi = max(agora - BACK, min(midnight, agora))
     prestador = intent.prestador
     return Circunstancias(
-        layout=layout_for(ambiente, dh_emi.astimezone(SAO_PAULO).date()),
+        layout=layout_for(ambiente, dh_emi.astimezone(SAO_PAULO).date(), nt009),
         ambiente=ambiente,
         dh_emi=dh_emi.astimezone(UTC),
         informar_im=prestador.informa_im,
@@ -140,10 +135,8 @@ def left_out(company: Mapping[str, Any], servicos: Sequence[Servico], settings: 
 
 
 def refused_by_day(intent: InvoiceIntent, days: LayoutDays, agora: datetime) -> Rejected | None:
-    """Return the refusal of an invoice by its day: of a layout that is not built, or of a group that it must have."""
+    """Return the refusal of an invoice that must have the group of IBS and CBS on its day, and has none."""
     hoje, prestador = agora.astimezone(SAO_PAULO).date(), intent.prestador
-    if days.nt009 is not None and hoje >= days.nt009:
-        return refusal(f"{ENDED}: NT 009 holds since {days.nt009}, and its documents are not built")
     due = prestador.regime == "normal" and has_ibs_cbs(prestador.regime, intent.competencia)
     if due and prestador.ibs_cbs is None and days.ibs_cbs is not None and hoje >= days.ibs_cbs:
         return refusal(f"{_IBS_CBS}: the normal regime must say it since {days.ibs_cbs}")
@@ -168,8 +161,6 @@ def refusal(complaint: str) -> Rejected:
 def explained(campos: tuple[tuple[str, str], ...]) -> Explicacao:
     """Say in plain pt-BR what of an invoice fits into no DPS."""
     field = campos[0][0]
-    if field == ENDED:
-        return _LEIAUTE
     if field == _IBS_CBS:
         return _GRUPO
     if field.startswith("tomador.endereco"):

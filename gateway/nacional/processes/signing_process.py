@@ -12,7 +12,7 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, assert_never
 
 from cryptography import x509
@@ -106,13 +106,21 @@ class Signers:
     def __post_init__(self) -> None:
         self._places = asyncio.Semaphore(self.most)
 
-    async def dps(self, stored: bytes, ambiente: Ambiente, agora: datetime, with_: OpenA1) -> Signed | Unfit:
-        """Make the signed DPS of a stored invoice (``payload.encode``). Raises ``SigningError``."""
-        return await self._signed({"dps": stored.decode(), **_common(ambiente, agora, with_)})
+    async def dps(
+        self, stored: bytes, ambiente: Ambiente, agora: datetime, with_: OpenA1, nt009: date | None = None
+    ) -> Signed | Unfit:
+        """Make the signed DPS of a stored invoice (``payload.encode``), of NT 009 from that day on.
 
-    async def unsigned(self, stored: bytes, ambiente: Ambiente, agora: datetime) -> Unfit | None:
+        Raises ``SigningError``.
+        """
+        return await self._signed({"dps": stored.decode(), **_shape(nt009), **_common(ambiente, agora, with_)})
+
+    async def unsigned(
+        self, stored: bytes, ambiente: Ambiente, agora: datetime, nt009: date | None = None
+    ) -> Unfit | None:
         """Say what keeps a stored invoice from becoming a DPS; no key is needed. Raises ``SigningError``."""
-        answer = await self._ask({"conferir": stored.decode(), "ambiente": ambiente.value, "agora": agora.isoformat()})
+        when = {"ambiente": ambiente.value, "agora": agora.isoformat()}
+        answer = await self._ask({"conferir": stored.decode(), **_shape(nt009), **when})
         return answer if isinstance(answer, Unfit) else None
 
     async def cancellation(
@@ -183,6 +191,10 @@ class Signers:
         return _Child(process)
 
 
+def _shape(nt009: date | None) -> dict[str, str]:
+    return {} if nt009 is None else {"nt009": nt009.isoformat()}
+
+
 def _common(ambiente: Ambiente, agora: datetime, with_: OpenA1) -> dict[str, str]:
     return {
         "ambiente": ambiente.value,
@@ -215,16 +227,16 @@ def made(asked: dict[str, Any]) -> dict[str, Any]:
     ambiente, agora = Ambiente(asked["ambiente"]), datetime.fromisoformat(asked["agora"])
     try:
         if "conferir" in asked:
-            _dps(asked["conferir"], ambiente, agora)
+            _dps(asked["conferir"], ambiente, agora, asked.get("nt009"))
             return {"serve": True}
         return {"xml": _signed(asked, ambiente, agora)}
     except ValueError as error:
         return {"porque": (str(error) or type(error).__name__)[:1000]}
 
 
-def _dps(stored: str, ambiente: Ambiente, agora: datetime) -> tuple[str, bytes, Layout]:
+def _dps(stored: str, ambiente: Ambiente, agora: datetime, nt009: str | None) -> tuple[str, bytes, Layout]:
     intent = payload.decode(stored.encode())
-    facts = payload.circumstances(intent, ambiente, agora)
+    facts = payload.circumstances(intent, ambiente, agora, date.fromisoformat(nt009) if nt009 else None)
     return str(dps.id_dps(intent)), dps.build(intent, facts), facts.layout
 
 
@@ -243,7 +255,7 @@ def _cancellation(about: dict[str, str], ambiente: Ambiente, agora: datetime) ->
 
 def _signed(asked: dict[str, Any], ambiente: Ambiente, agora: datetime) -> str:
     if "dps" in asked:
-        reference, xml, layout = _dps(asked["dps"], ambiente, agora)
+        reference, xml, layout = _dps(asked["dps"], ambiente, agora, asked.get("nt009"))
     else:
         reference, xml, layout = _cancellation(asked["cancelamento"], ambiente, agora)
     key, certificate = _identity(asked)

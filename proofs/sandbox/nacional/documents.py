@@ -12,6 +12,7 @@ from xsdata.formats.dataclass.serializers import XmlSerializer
 from xsdata.formats.dataclass.serializers.config import SerializerConfig
 
 from gateway.nacional.layouts import NS, check, parse
+from gateway.nacional.nt009 import reshaped
 from gateway.nacional.signature import sign
 from proofs.sandbox.cnpj_register import any_company, companies
 from proofs.sandbox.nacional.model import MEI, NORMAL, SUBSTITUICAO, path, text
@@ -181,6 +182,8 @@ def portal_dps(
         ),
     )
     root = parse(_SERIALIZER.render(nb.Dps(versao=layout.versao, infDPS=info), ns_map={None: NS}).encode())
+    if layout.nt009:
+        reshaped(root, apuracao="1", atividade="07")
     check(root, "DPS", layout)
     return root
 

@@ -7,7 +7,7 @@ regime is what the DPS says. A description that contains ``REJEITAR`` is refused
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -52,6 +52,7 @@ class Checks:
 
     schema: bool = True
     signature: bool = True
+    explained: bool = False  # a document that the schema refuses is told why; the real one seldom does
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class Place:
     cities: Mapping[str, City]
     closed: frozenset[str]
     checks: Checks
+    nt009: date | None = None  # its first day here
 
     def city(self, ibge: str) -> City:
         """Return a city; one that nobody spoke of has agreed to everything."""
@@ -99,11 +101,12 @@ def accepted(xml: bytes, name: Document, moment: str, place: Place) -> tuple[Any
         raise RefusedError(Erro("E1242"))
     try:
         day = date.fromisoformat((text(root, moment) or "")[:10])
-        layout = layout_for(place.ambiente, day)
+        switched = place.nt009 is not None and place.nt009 <= place.now.astimezone(BRASILIA).date()
+        layout = replace(layout_for(place.ambiente, day), nt009=switched)
         if place.checks.schema:
             check(root, name, layout)
     except ValueError as error:
-        raise RefusedError(Erro("E1235")) from error  # the real one seldom says why either
+        raise RefusedError(Erro("E1235", str(error) if place.checks.explained else None)) from error
     return root, layout
 
 

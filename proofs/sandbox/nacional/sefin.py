@@ -49,6 +49,7 @@ class NacionalConfig:
     shape: Shape | None = None  # of all refusals; None: each of the four in its turn
     absence: Absence | None = None  # of every DPS without a note; None: each of the three in its turn
     checks: Checks = field(default_factory=Checks)
+    nt009: date | None = None  # first day of that layout; None: layout 1.01 for ever
 
 
 class SefinSimulator(MutualTls):
@@ -189,7 +190,7 @@ class SefinSimulator(MutualTls):
         With another ``serie`` and a ``numero`` it is another program's.
         """
         at = self.ledger.now()
-        layout = layout_for(self.config.ambiente, at.astimezone(BRASILIA).date())
+        layout = layout_for(self.config.ambiente, at.astimezone(BRASILIA).date(), self.config.nt009)
         made = sum(note.by == "portal" and note.prestador == prestador for note in self.notes.values())
         root = documents.portal_dps(
             prestador=prestador,
@@ -219,7 +220,8 @@ class SefinSimulator(MutualTls):
 
     def _place(self) -> Place:
         config = self.config
-        return Place(config.ambiente, self.tp_amb, self.ledger.now(), config.cities, config.closed, config.checks)
+        books = (config.cities, config.closed, config.checks, config.nt009)
+        return Place(config.ambiente, self.tp_amb, self.ledger.now(), *books)
 
     def _unique(self, identity: str) -> bool:
         return self.faults.strike(Fault.NO_UNIQUENESS, identity) is None
@@ -294,7 +296,7 @@ class SefinSimulator(MutualTls):
 
     def _own_event(self, note: Note, tipo: str, motivo: str, *, by: str, substituta: str = "") -> Event:
         at = self.ledger.now()
-        layout = layout_for(self.config.ambiente, at.astimezone(BRASILIA).date())
+        layout = layout_for(self.config.ambiente, at.astimezone(BRASILIA).date(), self.config.nt009)
         request = documents.own_request(
             note.chave,
             tipo,

@@ -335,10 +335,10 @@ async def test_embedded_servers_that_rest(settings: Settings, tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("days", "verdict"),
-    [(31, "ok"), (30, "aviso"), (1, "aviso"), (0, "falha"), (None, "aviso")],
+    [(31, "ok"), (30, "aviso"), (1, "aviso"), (0, "ok"), (None, "aviso")],
     ids=["far", "near", "tomorrow", "today", "unset"],
 )
-async def test_the_end_of_the_national_layout_is_told_a_month_before(
+async def test_the_change_of_the_national_layout_is_told_a_month_before(
     settings: Settings, one_company: Database, days: int | None, verdict: str
 ) -> None:
     """Only where a company issues there; a day that nobody has set is told as unsure."""

@@ -26,6 +26,7 @@ from gateway.lines import CallKind, Lines
 from gateway.nacional import outcome, payload
 from gateway.nacional.adapter import NATUREZA, Nacional
 from gateway.nacional.dps import short_reference
+from gateway.nacional.layouts import Layout, check, parse
 from gateway.nacional.processes.signing_process import NICENESS, Signers, SigningError
 from gateway.nacional.signature import verify
 from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
@@ -343,23 +344,20 @@ async def test_a_text_that_fits_into_no_note_is_refused_with_its_field(nacional:
     assert sefin.asked == []
 
 
-async def test_from_the_day_of_a_layout_that_is_not_built_nothing_is_made(sefin: Sefin, drawer: Drawer) -> None:
-    """The summary is told before the yes, and what was confirmed before is refused: neither signs nor asks anybody."""
-    moment = datetime(2026, 12, 1, 2, 59, tzinfo=UTC)  # a minute before midnight in São Paulo
+async def test_a_document_has_the_shape_of_the_day_of_its_emission(sefin: Sefin, drawer: Drawer) -> None:
+    """Its moment lies a minute back: what is made in the first minute of NT 009 is still of the day before."""
+    midnight = datetime(2026, 12, 1, 3, 0, tzinfo=UTC)  # in São Paulo
     settings = Settings(nacional_nt009_producao=date(2026, 12, 1), nacional_sefin_url=sefin.url)
     around = Surroundings(settings, Ambiente.PRODUCAO, lambda: None, Lines(clock=time.monotonic), drawer)
     adapter = REGISTRY["nacional"].opens(around)
     assert isinstance(adapter, Nacional)
-    adapter._clock = lambda: moment
     try:
-        assert await adapter.check(invoice()) is None
-        adapter._clock = lambda: moment + timedelta(minutes=1)
-        refused = await adapter.check(invoice())
-        assert refused is not None
-        assert (adapter.explain(refused).campo, adapter.explain(refused).suporte) == (None, True)
-        assert "leiaute" in adapter.explain(refused).texto
-        assert await adapter.prepare(adapter.payload(invoice()), adapter._clock()) == refused
-        assert (sefin.asked, drawer.opened) == ([], [])
+        for minutes, nt009 in ((-1, False), (0, False), (2, True)):
+            adapter._clock = lambda agora=midnight + timedelta(minutes=minutes): agora
+            assert await adapter.check(invoice()) is None
+            made = await adapter.prepare(adapter.payload(invoice()), adapter._clock())
+            assert isinstance(made, bytes)
+            check(parse(made), "DPS", Layout(nt009=nt009))
     finally:
         await adapter.aclose()
 

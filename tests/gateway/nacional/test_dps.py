@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import etree
 from stdnum.br import cnpj as stdnum_cnpj
 
 from gateway.keys.nfse import ChaveNFSe
 from gateway.nacional.dps import Circunstancias, build, id_dps, national_code, short_reference
 from gateway.nacional.layouts import NS, Layout, check, parse
+from gateway.nacional.nt009 import APURACOES_IBSCBS, ATIVIDADES_SN
 from gateway.nacional.signature import sign
 from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from state_machine.protocol.channel import Ambiente
@@ -87,7 +89,7 @@ BURDENS = st.builds(Tributos, *[amounts("0", Decimal(100))] * 3)
 def invoices(draw: st.DrawFn) -> tuple[InvoiceIntent, Circunstancias]:
     """A legal invoice and what its channel knows, over all that is open."""
     regime: Any = draw(st.sampled_from(["mei", "simples", "normal"]))
-    layout = Layout(alphanumeric=draw(st.booleans()))
+    layout = Layout(alphanumeric=draw(st.booleans()), nt009=draw(st.booleans()))
     cnpjs = CNPJS if layout.alphanumeric else NUMERIC
     issuer = draw(cnpjs)
     day = draw(st.dates(date(2000, 1, 2), date(2099, 12, 30)))
@@ -116,6 +118,8 @@ def invoices(draw: st.DrawFn) -> tuple[InvoiceIntent, Circunstancias]:
             aliquota=draw(amounts("0", Decimal(5))),
             codigo_nbs=nbs,
             ibs_cbs=group,
+            apuracao_ibscbs=draw(st.none() | st.sampled_from(APURACOES_IBSCBS)),
+            atividade_sn=draw(st.none() | st.sampled_from(ATIVIDADES_SN)),
         ),
         tomador=Tomador(
             draw((cnpjs | CPFS).filter(lambda d: d != issuer)),
@@ -150,6 +154,8 @@ def test_every_legal_invoice_passes_the_official_schema(case: tuple[InvoiceInten
     intent, facts = case
     xml = build(intent, facts)
     check(parse(xml), "DPS", facts.layout)
+    with pytest.raises(ValueError, match="finNFSe"):
+        check(parse(xml), "DPS", replace(facts.layout, nt009=not facts.layout.nt009))
     assert build(intent, facts) == xml
     assert parse(xml)[0].get("Id") == str(id_dps(intent))
     assert said(xml, "vServ") == [f"{intent.valor:.2f}"]
@@ -158,6 +164,36 @@ def test_every_legal_invoice_passes_the_official_schema(case: tuple[InvoiceInten
     assert said(xml, "cNBS") == ([intent.prestador.codigo_nbs] if intent.prestador.codigo_nbs else [])
     assert said(xml, "chSubstda") == ([intent.substitui.chave] if intent.substitui else [])
     assert said(xml, "xMotivo") == ([plain(intent.substitui.motivo)] if intent.substitui else [])
+
+
+CODES = IbsCbs("100301", "000", "000001")
+
+
+@pytest.mark.parametrize("regime", ["mei", "simples", "normal"])
+@pytest.mark.parametrize("group", [None, CODES])
+def test_nt_009_moves_what_it_moves_and_says_the_same(
+    regime: Any, group: IbsCbs | None, intent: InvoiceIntent, facts: Circunstancias
+) -> None:
+    """Kind of note and recipient stand outside the group, its codes one step up, the text is the last of its group."""
+    prestador = replace(intent.prestador, regime=regime, codigo_nbs="115021000", ibs_cbs=group)
+    prestador = replace(prestador, apuracao_ibscbs="1", atividade_sn="09")
+    asked = replace(intent, prestador=prestador)
+    told = replace(facts, p_tot_trib=Tributos(Decimal(1), Decimal(0), Decimal(2)))
+    old, new = (parse(build(asked, replace(told, layout=Layout(nt009=nt009)))) for nt009 in (False, True))
+    names = [element.tag.partition("}")[2] for element in new[0]]
+    assert names.index("finNFSe") == names.index("cLocEmi") - 1
+    assert names.index("indDest") == names.index("toma") + 1
+    assert [element.tag.partition("}")[2] for element in new[0].find(f"{{{NS}}}serv/{{{NS}}}cServ")] == [
+        *("cTribNac", "cNBS", "cAtvSN", "cIntContrib", "xDescServ")
+    ]
+
+    def leaves(root: Any) -> set[tuple[str, str]]:
+        return {(element.tag, element.text) for element in root.iter() if not len(element) and element.text}
+
+    added = {"finNFSe": "0", "indDest": "0", "regApIBSCBSSN": "1", "cAtvSN": "09"}
+    assert leaves(new) == leaves(old) | {(f"{{{NS}}}{name}", value) for name, value in added.items()}
+    shaped = bool(new.findall(f".//{{{NS}}}valores/{{{NS}}}trib/{{{NS}}}CST"))
+    assert shaped is (group is not None and bool(said(etree.tostring(old), "CST")))
 
 
 def test_the_facts_stand_where_the_layout_wants_them(intent: InvoiceIntent, facts: Circunstancias) -> None:
@@ -186,8 +222,10 @@ def test_the_group_of_the_new_taxes_follows_regime_and_competence(
     known = replace(intent.prestador, codigo_nbs=nbs, ibs_cbs=group)
     begins = {"normal": date(2026, 8, 3), "simples": date(2027, 1, 1)}.get(known.regime, date.max)
     xml = build(replace(intent, prestador=known), facts)
-    told = ["0", group.ind_op, "0", group.cst, group.class_trib] if intent.competencia >= begins else []
-    assert [text for name in GROUP for text in said(xml, name)] == told
+    has = intent.competencia >= begins
+    told = {"cIndOp": group.ind_op, "CST": group.cst, "cClassTrib": group.class_trib} if has else {}
+    told |= dict.fromkeys(("finNFSe", "indDest"), "0") if has or facts.layout.nt009 else {}
+    assert {name: text for name in GROUP for text in said(xml, name)} == told
     assert said(xml, "cNBS") == [nbs]
 
 

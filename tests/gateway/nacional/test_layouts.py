@@ -19,8 +19,8 @@ from gateway.nacional.layouts import (
     Layout,
     check,
     deadlines,
-    end_of,
     layout_for,
+    nt009_from,
     parse,
 )
 from state_machine.protocol.channel import Ambiente
@@ -59,22 +59,32 @@ def test_a_layout_holds_from_its_day_on(ambiente: Ambiente, dia: date, letters: 
 def test_settings_may_bring_another_calendar_and_no_day_before_it_has_a_layout() -> None:
     """Another date or hash is one more line; a day that no line covers is an error that names the field."""
     own = Inicio(Ambiente.PRODUCAO, date(2026, 12, 1), Layout(digest="sha1"))
-    assert layout_for(Ambiente.PRODUCAO, date(2026, 12, 1), (*CALENDARIO, own)).digest == "sha1"
+    assert layout_for(Ambiente.PRODUCAO, date(2026, 12, 1), calendario=(*CALENDARIO, own)).digest == "sha1"
     assert layout_for(Ambiente.PRODUCAO, date(2026, 12, 1)).digest == "sha256"
     with pytest.raises(ValueError, match=r"^dh_emi"):
         layout_for(Ambiente.HOMOLOGACAO, date(2026, 1, 1))
 
 
-def test_the_end_of_what_is_built_is_a_setting_or_the_authoritys_own_day() -> None:
+@pytest.mark.parametrize(("dia", "shape"), [(date(2026, 12, 31), False), (date(2027, 1, 1), True)])
+def test_nt_009_holds_from_its_day_on(dia: date, shape: bool) -> None:
+    """The day before is of the former layout, whatever else holds; without a day there is none."""
+    assert layout_for(Ambiente.PRODUCAO, dia, date(2027, 1, 1)) == Layout(nt009=shape)
+    assert not layout_for(Ambiente.PRODUCAO, dia).nt009
+
+
+def test_the_first_day_of_nt_009_is_a_setting_or_the_authoritys_own_day() -> None:
     """Production's day is the setting's; without it each environment has one at its own host, and none elsewhere."""
     own = Settings(fiscal_environment="homologacao")
-    assert {ambiente: end_of(own, ambiente) for ambiente in Ambiente} == NT009
+    assert {ambiente: nt009_from(own, ambiente) for ambiente in Ambiente} == NT009
     away = own.model_copy(update={"nacional_sefin_url": "https://sefin.exemplo"})
-    assert (end_of(away, Ambiente.HOMOLOGACAO), end_of(away, Ambiente.PRODUCAO)) == (None, NT009[Ambiente.PRODUCAO])
+    assert (nt009_from(away, Ambiente.HOMOLOGACAO), nt009_from(away, Ambiente.PRODUCAO)) == (
+        None,
+        NT009[Ambiente.PRODUCAO],
+    )
     day = date(2026, 12, 1)
     for environment in ("producao", "homologacao"):
         told = away.model_copy(update={"fiscal_environment": environment, "nacional_nt009_producao": day})
-        assert end_of(told, Ambiente.PRODUCAO) == day
+        assert nt009_from(told, Ambiente.PRODUCAO) == day
 
 
 def test_the_day_of_the_new_taxes_is_a_setting_or_the_authoritys_own() -> None:

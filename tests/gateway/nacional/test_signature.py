@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import tracemalloc
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -78,6 +79,17 @@ def test_a_signature_is_verified_by_another_implementation_and_by_ours(
     check(parse(signed), "DPS", facts.layout)
     assert sign(unsigned, REFERENCE, *identity, digest) == signed
     assert f"rsa-{digest}".encode() in signed
+
+
+def test_a_document_of_nt_009_is_signed_as_today(
+    intent: InvoiceIntent, facts: Circunstancias, identity: tuple[rsa.RSAPrivateKey, x509.Certificate]
+) -> None:
+    """The other shape has the same identity, and both implementations take its signature."""
+    layout = replace(facts.layout, nt009=True)
+    signed = sign(build(intent, replace(facts, layout=layout)), REFERENCE, *identity, layout.digest)
+    assert xmlsec_accepts(signed)
+    assert verify(signed, REFERENCE) == identity[1]
+    check(parse(signed), "DPS", layout)
 
 
 def test_the_signature_has_the_layouts_shape(signed: bytes, identity: tuple[Any, x509.Certificate]) -> None:
