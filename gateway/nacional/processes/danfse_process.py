@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from lxml import etree
 
-from gateway.nacional.layouts import parse
+from gateway.nacional.layouts import NS, parse
 from gateway.nacional.note import read
 from state_machine.values.text.latin import latin1
 
@@ -43,6 +43,7 @@ def draw(xml: bytes, watermark: str | None) -> bytes:
     if found is None or found.nota.data_emissao is None:
         raise ValueError("it is no NFS-e")
     root = parse(xml)
+    _as_before_nt009(root)
     for element in root.iter(etree.Element):
         element.text = latin1(element.text or "")
     page: Any = Danfse(
@@ -56,6 +57,23 @@ def draw(xml: bytes, watermark: str | None) -> bytes:
     page.set_subject(f"DANFSe da NFS-e {found.nota.chave}")
     page.set_lang("pt-BR")
     return bytes(page.output())
+
+
+def _as_before_nt009(root: Any) -> None:
+    """Put what NT 009 moved, and the amounts of the Simples, where the library (1.3.1) looks: it would print "-"."""
+    ns = f"{{{NS}}}"
+    info = root.find(f"{ns}infNFSe/{ns}DPS/{ns}infDPS")
+    moved = [each for name in ("finNFSe", "dest") if (each := info.find(f"{ns}{name}")) is not None]
+    if moved:
+        group = info.find(f"{ns}IBSCBS")
+        if group is None:
+            group = etree.SubElement(info, f"{ns}IBSCBS")
+        group.extend(moved)
+    totals = root.find(f"{ns}infNFSe/{ns}IBSCBS/{ns}totCIBS")
+    for amount, simples in (("vIBSTot", "vIBSSN"), ("vCBS", "vCBSSN")) if totals is not None else ():
+        said = totals.findtext(f"{ns}gTribSN/{ns}{simples}")
+        if said and totals.find(f".//{ns}{amount}") is None:
+            etree.SubElement(totals, f"{ns}{amount}").text = said
 
 
 def restrict() -> None:

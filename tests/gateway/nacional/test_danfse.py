@@ -16,6 +16,7 @@ import pytest
 from gateway.keys import ChaveNFSe
 from gateway.nacional.dps import build, id_dps
 from gateway.nacional.layouts import MAX_BYTES, Layout, check, parse
+from gateway.nacional.note import read
 from gateway.nacional.processes import danfse_process
 from gateway.nacional.processes.danfse import PROCESSES, DanfseError, DanfsePool
 from gateway.nacional.signature import sign
@@ -41,6 +42,7 @@ NOTE = """<NFSe xmlns="http://www.sped.fazenda.gov.br/nfse" versao="1.01"><infNF
 <dhProc>2026-11-21T10:01:05-03:00</dhProc><nDFSe>99</nDFSe><emit><CNPJ>12ABC34501DE35</CNPJ><xNome>ANA DESIGN</xNome>
 <enderNac><xLgr>Rua A</xLgr><nro>1</nro><xBairro>Centro</xBairro><cMun>3550308</cMun><UF>SP</UF><CEP>01001000</CEP>
 </enderNac></emit><valores><vBC>1500.00</vBC><vLiq>1500.00</vLiq></valores>{dps}</infNFSe></NFSe>"""
+LAYOUT = Layout()
 NO_VALUE = "NFS-e SEM VALIDADE JURÍDICA"
 
 # Made-up processes answer with a page unless something stops them before: an error is the work of a limit.
@@ -53,11 +55,13 @@ def made(
 ) -> Callable[..., bytes]:
     """A note as SEFIN makes it of our invoice, which the arguments change; held against the official XSD."""
 
-    def note(ambiente: Ambiente = Ambiente.HOMOLOGACAO, **changes: Any) -> bytes:
-        dps = build(replace(intent, **changes), replace(facts, ambiente=ambiente))
+    def note(
+        ambiente: Ambiente = Ambiente.HOMOLOGACAO, *, layout: Layout = LAYOUT, totals: str = "", **changes: Any
+    ) -> bytes:
+        dps = build(replace(intent, **changes), replace(facts, ambiente=ambiente, layout=layout))
         inner = sign(dps, str(id_dps(intent)), *identity).partition(b"?>\n")[2].decode()
-        whole = sign(NOTE.format(chave=CHAVE, dps=inner).encode(), f"NFS{CHAVE}", *identity)
-        check(parse(whole), "NFSe", Layout())
+        whole = sign(NOTE.format(chave=CHAVE, dps=totals + inner).encode(), f"NFS{CHAVE}", *identity)
+        check(parse(whole), "NFSe", layout)
         return whole
 
     return note
@@ -120,6 +124,30 @@ async def test_a_page_says_what_the_note_says(pool: DanfsePool, made: Callable[.
         'Descrição do Serviço Consultoria - "novembro" ',
         "Valor da Operação / Serviço R$ 1.500,00 ",
         NO_VALUE,
+    ):
+        assert word in said, said
+
+
+OF_THE_SIMPLES = (
+    "<IBSCBS><totCIBS><vTotNF>1515.00</vTotNF><gIBS/><gCBS/><gTribSN><pIBSSN>0.17</pIBSSN><vIBSSN>1.23</vIBSSN>"
+    "<pCBSSN>15.43</pCBSSN><vCBSSN>13.77</vCBSSN></gTribSN></totCIBS></IBSCBS>"
+)
+
+
+async def test_a_note_of_nt_009_says_as_much(pool: DanfsePool, made: Callable[..., bytes]) -> None:
+    """Its finality and the taxes of the Simples stand elsewhere in it, and on the page where they always do."""
+    note = made(layout=Layout(nt009=True), totals=OF_THE_SIMPLES)
+    told = read(note)
+    assert told is not None
+    assert (told.nota.valor, told.nota.descricao) == (1500, 'Consultoria - "novembro"')
+    said = text(await pool.render(note))
+    for word in (
+        "NFS-e regular",
+        "R$ 1,23",
+        "R$ 13,77",
+        "R$ 15,00",
+        "R$ 1.515,00",
+        'Serviço Consultoria - "novembro" ',
     ):
         assert word in said, said
 
