@@ -73,7 +73,7 @@ class Prestador:
     razao_social: str
     inscricao_municipal: str
     municipio_ibge: str
-    regime: Literal["mei", "simples", "normal"]
+    regime: Literal["mei", "simples", "simples-pendente", "normal"]
     codigo_servico: str
     cnae: str | None
     aliquota: Decimal | None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from gateway.nacional.nt009 import APURACOES_IBSCBS, ATIVIDADES_SN
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
 from persistence.people import channels, services
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from persistence.people.companies import Revogado
     from state_machine.protocol.channel import Natureza
 
-REGIMES = ("mei", "simples", "normal")
+REGIMES = ("mei", "simples", "simples-pendente", "normal")
 # Most of our users are MEI; 170101 is "assessoria ou consultoria de qualquer natureza" of the national list.
 DEFAULTS = {"regime": "mei", "codigo_servico": "170101"}
 _IBGE = re.compile(r"(?:1[1-7]|2[1-9]|3[1235]|4[1-3]|5[0-3])\d{5}")  # the first two digits are the state's
@@ -55,6 +56,7 @@ class CompanyForm:
 
     ``mei_transporte`` says whether a MEI's yearly limit is that of transport. ``canal`` is the channel of its invoices
     from now on. ``tributos_…``: the approximate burden, percentages such as "6". ``informa_im``: the note has its IM.
+    ``apuracao_ibscbs`` (regApIBSCBSSN) and ``atividade_sn`` (cAtvSN of the main code) are of the layout of NT 009.
     What is left out keeps the value that is stored, or takes the default if the company is new.
     """
 
@@ -76,6 +78,8 @@ class CompanyForm:
     tributos_estadual: str | None = None
     tributos_municipal: str | None = None
     informa_im: bool | None = None
+    apuracao_ibscbs: str | None = None
+    atividade_sn: str | None = None
 
 
 def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
@@ -102,6 +106,11 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
         not form.serie_rps or bool(_SERIES.fullmatch(form.serie_rps)), "--serie-rps tem de 1 a 5 letras ou dígitos"
     )
     _require(form.primeiro_rps is None or form.primeiro_rps > 0, "--primeiro-rps é um número acima de zero")
+    _require(
+        form.apuracao_ibscbs in {None, *APURACOES_IBSCBS},
+        "--reg-apuracao-ibscbs é 1 (IBS e CBS no Simples), 2 (a CBS no Simples) ou 3 (os dois fora)",
+    )
+    _require(form.atividade_sn in {None, *ATIVIDADES_SN}, f"--atividade-sn é uma destas: {', '.join(ATIVIDADES_SN)}")
     cnae = re.sub(r"[^0-9]", "", form.cnae) if form.cnae else None
     _require(cnae is None or bool(_CNAE.fullmatch(cnae)), "--cnae tem 7 dígitos")
     try:
@@ -124,6 +133,7 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
         "tributos_estadual": _percent("--tributos-estadual", form.tributos_estadual),
         "tributos_municipal": _percent("--tributos-municipal", form.tributos_municipal),
         "informa_im": form.informa_im,
+        "apuracao_ibscbs": form.apuracao_ibscbs,
     }
     said = {name: value for name, value in columns.items() if value is not None}
     return said if form.serie_rps is None else {**said, "serie_rps": form.serie_rps or None}, phones
@@ -177,6 +187,9 @@ async def add_company(
                     detalhe={"documento": TipoDocumento.SERVICO, "canal": after.nome, "ambiente": after.ambiente},
                 )
             stored = await channels.company(connection, str(columns["cnpj"]))
+            if form.atividade_sn is not None:
+                main = (await services.of_company(connection, empresa_id, stored.codigo_servico))[0]
+                await services.keep(connection, empresa_id, replace(main, atividade_sn=form.atividade_sn))
             if row and (complaint := row.unfit(stored)) is not None:
                 raise _refusal(complaint)
             if novos:

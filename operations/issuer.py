@@ -29,4 +29,6 @@ def issuer_of(empresa: Empresa, servico: Servico) -> Prestador:
         informa_im=empresa.informa_im,
         codigo_nbs=servico.nbs,
         ibs_cbs=servico.grupo,
+        apuracao_ibscbs=empresa.apuracao_ibscbs,
+        atividade_sn=servico.atividade_sn,
     )

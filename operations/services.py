@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from gateway.nacional.nt009 import ATIVIDADES_SN
 from operations.channel import company_of
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
@@ -31,7 +32,7 @@ _GROUPS: Final = {"obra": "da obra", "atvEvento": "do evento"}
 class ServiceForm:
     """A code to add, as typed; ``principal``: it is the main one from now on.
 
-    ``nbs`` and, of IBS and CBS, ``ind_op``, ``cst`` and ``class_trib``: what is not said stays as it was.
+    ``nbs``, ``atividade_sn`` and, of IBS and CBS, ``ind_op``, ``cst`` and ``class_trib``: what is not said stays.
     """
 
     codigo: str
@@ -41,6 +42,7 @@ class ServiceForm:
     ind_op: str | None = None
     cst: str | None = None
     class_trib: str | None = None
+    atividade_sn: str | None = None
 
 
 async def show(database: Database, cnpj: str) -> list[str]:
@@ -113,6 +115,11 @@ def _taxed(was: Servico, form: ServiceForm) -> tuple[Servico, list[str]]:
         cnbs = nbs(form.nbs) if form.nbs else was.nbs
     except ValueError:
         raise CommandRefusedError("O NBS tem 9 dígitos e começa por 1, como 1.1506.10.00. Nada mudou.") from None
+    if form.atividade_sn and form.atividade_sn not in ATIVIDADES_SN:
+        raise CommandRefusedError(
+            f"A atividade no Simples (cAtvSN) é uma destas: {', '.join(ATIVIDADES_SN)}. Nada mudou."
+        )
+    was = replace(was, atividade_sn=form.atividade_sn or was.atividade_sn)
     before = was.ibs_cbs
     ind_op = form.ind_op or (before.ind_op if before else None)
     if not (form.ind_op or form.cst or form.class_trib):
@@ -163,10 +170,7 @@ async def _listed(connection: Connection, empresa_id: int, principal: str) -> li
             if (group := servico.grupo)
             else ""
         )
+        + (f", cAtvSN {servico.atividade_sn}" if servico.atividade_sn else "")
         + (" (principal)" if servico.codigo == main else "")
         for number, servico in enumerate(own, 1)
     ]
-
-
-def _group(said: IbsCbs | None) -> str:
-    return f", cIndOp {said.ind_op}, CST {said.cst}, cClassTrib {said.class_trib}" if said else ""

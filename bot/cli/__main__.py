@@ -100,9 +100,12 @@ def empresa_add(
     inscricao_municipal: Annotated[str, typer.Option(help="Inscrição municipal.")],
     municipio: Annotated[str, typer.Option(help="Código IBGE do município, 7 dígitos.")],
     usuario: Annotated[list[str], typer.Option(help="Telefone de quem pode emitir, como +5511912345678; repetível.")],
-    regime: Annotated[str | None, typer.Option(help="mei (padrão), simples ou normal.")] = None,
+    regime: Annotated[str | None, typer.Option(help="mei (padrão), simples, simples-pendente ou normal.")] = None,
     codigo_servico: Annotated[
         str | None, typer.Option(help="6 dígitos da lista nacional (padrão 170101), ou item da LC 116.")
+    ] = None,
+    atividade_sn: Annotated[
+        str | None, typer.Option(help="Simples: a atividade deste código (cAtvSN), como 07; a contabilidade diz.")
     ] = None,
     cnae: Annotated[str | None, typer.Option(help="CNAE, 7 dígitos.")] = None,
     aliquota: Annotated[str | None, typer.Option(help="Alíquota do ISS em %, como 2.5.")] = None,
@@ -122,6 +125,10 @@ def empresa_add(
     ] = None,
     tributos_sn: Annotated[
         str | None, typer.Option(help="Alíquota efetiva do Simples em %, como 6; o canal nacional pede.")
+    ] = None,
+    reg_apuracao_ibscbs: Annotated[
+        str | None,
+        typer.Option(help="Simples, em 2027: 1 paga IBS e CBS no Simples, 2 só a CBS, 3 os dois fora dele."),
     ] = None,
     tributos_federal: Annotated[
         str | None, typer.Option(help="Regime normal: carga aproximada de tributos federais em %, como 13.45.")
@@ -161,6 +168,8 @@ def empresa_add(
         tributos_estadual=tributos_estadual,
         tributos_municipal=tributos_municipal,
         informa_im=informa_im,
+        apuracao_ibscbs=reg_apuracao_ibscbs,
+        atividade_sn=atividade_sn,
     )
     chosen = settings(quiet=True)
 

@@ -46,6 +46,9 @@ def empresa_servico(
     ind_op: Annotated[str | None, typer.Option(help="cIndOp do IBS e da CBS, 6 dígitos; pede o NBS.")] = None,
     cst: Annotated[str | None, typer.Option(help="CST do IBS e da CBS; sem ele, 000, o caso comum.")] = None,
     class_trib: Annotated[str | None, typer.Option(help="cClassTrib; sem ele, 000001, o caso comum.")] = None,
+    atividade_sn: Annotated[
+        str | None, typer.Option(help="Simples: a atividade deste código (cAtvSN), como 07.")
+    ] = None,
     principal: Annotated[bool, typer.Option("--principal", help="O código de --add passa a ser o principal.")] = False,
 ) -> None:
     """Mostra ou muda os códigos de serviço da empresa no emissor nacional; a conversa escolhe entre eles."""
@@ -53,11 +56,22 @@ def empresa_servico(
 
     if [add is not None, remove is not None, listar].count(True) > 1:
         fail("Diga uma coisa só: --add, --remove ou --list. Nada mudou.")
-    if add is None and (principal or any(said is not None for said in (descricao, nbs, ind_op, cst, class_trib))):
-        fail("--descricao, --nbs, --ind-op, --cst, --class-trib e --principal vão com --add. Nada mudou.")
+    if add is None and (
+        principal or any(said is not None for said in (descricao, nbs, ind_op, cst, class_trib, atividade_sn))
+    ):
+        fail(
+            "--descricao, --nbs, --ind-op, --cst, --class-trib, --atividade-sn e --principal vão com --add. Nada mudou."
+        )
     if add is not None:
         form = services.ServiceForm(
-            codigo=add, descricao=descricao, nbs=nbs, principal=principal, ind_op=ind_op, cst=cst, class_trib=class_trib
+            codigo=add,
+            descricao=descricao,
+            nbs=nbs,
+            principal=principal,
+            ind_op=ind_op,
+            cst=cst,
+            class_trib=class_trib,
+            atividade_sn=atividade_sn,
         )
         on_database(lambda database: services.add(database, cnpj, form))
     elif remove is not None:

@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import ArgumentError
 
 from gateway.nacional.layouts import deadlines, nt009_from
+from gateway.nacional.payload import TOLD_SINCE
 from persistence import roles
 from persistence.access.accounts import Alcance
 from persistence.db.dsn import for_asyncpg
@@ -44,13 +45,26 @@ LITTLE_BYTES: Final = 2 * 1024**3  # some 15,000 messages fill 16 MB; two days o
 NO_BYTES: Final = 200 * 1024**2  # PostgreSQL stops when it cannot write its log
 LAYOUT_WARNED: Final = timedelta(days=30)
 _UNSURE_DAY: Final = "as fontes dizem 01/12/2026 ou 01/01/2027. Veja a NT 009 e ponha PROSA_NACIONAL_NT009_PRODUCAO"
+_SIMPLES: Final = (
+    "falta até 01/01/2027 o que a nota leva de IBS e CBS em empresas do Simples ({empresas}). Veja quais em Empresas, "
+    "no console, e o quê com prosa empresa verificar"
+)
 _NATIONAL: Final = """
 SELECT coalesce(c.ambiente, $1) AS ambiente, count(*) FILTER (WHERE e.regime = 'normal' AND (
     EXISTS (SELECT FROM empresa_servico s WHERE s.empresa_id = e.id AND (s.nbs IS NULL OR s.ind_op IS NULL))
     OR NOT EXISTS (
         SELECT FROM empresa_servico s WHERE s.empresa_id = e.id AND s.codigo = replace(e.codigo_servico, '.', '')
     )
-)) AS sem_grupo FROM empresa_canal c JOIN empresa e ON e.id = c.empresa_id
+)) AS sem_grupo, count(*) FILTER (WHERE e.regime IN ('simples', 'simples-pendente') AND (
+    e.apuracao_ibscbs IS NULL
+    OR EXISTS (
+        SELECT FROM empresa_servico s
+        WHERE s.empresa_id = e.id AND (s.nbs IS NULL OR s.ind_op IS NULL OR s.atividade_sn IS NULL)
+    )
+    OR NOT EXISTS (
+        SELECT FROM empresa_servico s WHERE s.empresa_id = e.id AND s.codigo = replace(e.codigo_servico, '.', '')
+    )
+)) AS simples FROM empresa_canal c JOIN empresa e ON e.id = c.empresa_id
 WHERE c.tipo = 'servico' AND c.canal = 'nacional' GROUP BY 1 ORDER BY 1
 """
 _RIGHTS: Final = ("SELECT", "INSERT")  # on every table; not all of them may be changed
@@ -195,6 +209,8 @@ async def about_layouts(connection: Any, settings: Settings) -> list[Achado]:
     for row in used:
         ambiente = Ambiente(row["ambiente"])
         lines += [_layout(settings, ambiente, hoje), *_group(settings, ambiente, row["sem_grupo"], hoje)]
+        if row["simples"] and hoje >= TOLD_SINCE:
+            lines.append(aviso(f"Simples em 2027: {ambiente}", _SIMPLES.format(empresas=row["simples"])))
     return lines
 
 

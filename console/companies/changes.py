@@ -87,7 +87,7 @@ async def act(visita: Visita) -> web.StreamResponse:
 
 async def _add_code(connection: Connection, asked: Asked) -> list[str]:
     said = asked.fields
-    beside = {name: said[name] or None for name in ("descricao", "nbs", "ind_op", "cst", "class_trib")}
+    beside = {name: said[name] or None for name in ("descricao", "nbs", "ind_op", "cst", "class_trib", "atividade_sn")}
     form = services.ServiceForm(codigo=said["codigo"], principal=bool(said["principal"]), **beside)
     return await services.add_to(connection, asked.company, form, asked.author)
 
@@ -104,6 +104,7 @@ async def _change(connection: Connection, asked: Asked) -> list[str]:
         inscricao_municipal=said["inscricao_municipal"],
         municipio=was.municipio_ibge,
         regime=said["regime"],
+        apuracao_ibscbs=said["apuracao_ibscbs"] or None,
     )
     return await change_company(connection, was, form, asked.visita.deps.channels, asked.author)
 
@@ -140,8 +141,10 @@ async def _release(connection: Connection, asked: Asked) -> list[str]:
 
 
 CHANGES: Final[Mapping[str, Change]] = {
-    "mudar-cadastro": Change(("razao_social", "inscricao_municipal", "regime"), _change),
-    "dar-codigo": Change(("codigo", "descricao", "nbs", "ind_op", "cst", "class_trib", "principal"), _add_code),
+    "mudar-cadastro": Change(("razao_social", "inscricao_municipal", "regime", "apuracao_ibscbs"), _change),
+    "dar-codigo": Change(
+        ("codigo", "descricao", "nbs", "ind_op", "cst", "class_trib", "atividade_sn", "principal"), _add_code
+    ),
     "tirar-codigo": Change(("codigo",), _remove_code),
     "mudar-canal": Change(("canal", "ambiente"), _choose_channel),
     "dar-direito": Change(("telefone",), _add_person),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
@@ -11,7 +11,7 @@ from console.pages.queue import PAGE, page, whole
 from console.render import labels
 from console.render.cities import cidade
 from console.render.format import Olhar
-from persistence.people import channels
+from persistence.people import channels, services
 from persistence.staff import companies as staff_companies
 from persistence.staff.companies import OUTSIDE, TROUBLE
 from persistence.staff.pulse import pulse
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from console.access.visit import Visita
+    from state_machine.services.own import Servico
 
 NAME: Final = 100  # characters of a company's name that are looked for
 CANAIS: Final = {"plugnotas": "PlugNotas", "nacional": "Emissor Nacional"}
@@ -32,7 +33,13 @@ DE_FORA: Final = {
     "cancelada": ("cancelada", "off"),
     "substituida": ("substituída", "off"),
 }
-REGIMES: Final = {"mei": "MEI", "simples": "Simples Nacional", "normal": "regime normal"}
+APURACOES: Final = {"1": "os dois no Simples", "2": "a CBS no Simples, o IBS fora", "3": "os dois fora do Simples"}
+REGIMES: Final = {
+    "mei": "MEI",
+    "simples": "Simples Nacional",
+    "simples-pendente": "Simples, opção pendente",
+    "normal": "regime normal",
+}
 
 
 async def listed(visita: Visita) -> web.StreamResponse:
@@ -55,6 +62,7 @@ async def listed(visita: Visita) -> web.StreamResponse:
         certificado=labels.certificado,
         cidade=cidade,
         primeira=before is None,
+        falta=lambda e: lacks(visita, e, services.read(e.codigo_servico, e.servicos)),
     )
 
 
@@ -96,10 +104,18 @@ async def company_page(
         cidade=cidade,
         codigo=dotted,
         regimes=REGIMES,
+        apuracoes=APURACOES,
+        falta=lacks(visita, found.linha, found.servicos),
         situacoes=DE_FORA,
         olhar=Olhar(),
         chave=lambda: secrets.token_urlsafe(16),
     )
+
+
+def lacks(visita: Visita, company: Any, servicos: Sequence[Servico]) -> str | None:
+    """Say what the notes of a company (its row) will lack on its channel, although they are accepted."""
+    row = visita.deps.channels.get((company.canal or "").partition("/")[0])
+    return row.left_out(company, servicos) if row else None
 
 
 def channel(stored: str | None) -> tuple[str, tuple[str, str]]:

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 TP_AMB: Final = {Ambiente.PRODUCAO: "1", Ambiente.HOMOLOGACAO: "2"}
 VER_APLIC: Final = "prosa"
-_OP_SIMP_NAC: Final = {"normal": "1", "mei": "2", "simples": "3"}
+_OP_SIMP_NAC: Final = {"normal": "1", "mei": "2", "simples": "3", "simples-pendente": "4"}
+OF_THE_SIMPLES: Final = frozenset({"simples", "simples-pendente"})
 _NONE, _BY_SIMPLES, _PRESTADOR, _TAXED, _NOT_RETAINED = "0", "1", "1", "1", "1"  # codes of the layout
 _OTHER_REASON: Final = "99"  # code of the layout
 _REGULAR, _CUSTOMER = "0", "0"  # codes of the layout: finNFSe, indDest
@@ -219,12 +220,14 @@ def _prestador(prestador: Prestador, identity: IdDPS, facts: Circunstancias) -> 
     regime = _OP_SIMP_NAC.get(prestador.regime)
     if regime is None:
         raise ValueError(f"prestador.regime: {prestador.regime!r} is unknown")
+    if prestador.regime == "simples-pendente" and not facts.layout.nt009:
+        raise ValueError("prestador.regime: the layout of before NT 009 has no pending option for the Simples")
     inscricao = prestador.inscricao_municipal
     return nb.TcinfoPrestador(
         CNPJ=_letters("prestador.cnpj", identity.inscricao, facts.layout),
         IM=text("prestador.inscricao_municipal", inscricao, 15) if facts.informar_im else None,
         regTrib=nb.TcregTrib(
-            opSimpNac=regime, regApTribSN=_BY_SIMPLES if prestador.regime == "simples" else None, regEspTrib=_NONE
+            opSimpNac=regime, regApTribSN=_BY_SIMPLES if prestador.regime in OF_THE_SIMPLES else None, regEspTrib=_NONE
         ),
     )
 
@@ -308,7 +311,7 @@ def _burden(regime: str, facts: Circunstancias) -> Any:
     percent, money = facts.p_tot_trib, facts.v_tot_trib
     if regime == "mei":
         return nb.TctribTotal(indTotTrib=_NONE)
-    if regime == "simples":
+    if regime in OF_THE_SIMPLES:
         if facts.p_tot_trib_sn is None:
             raise ValueError("p_tot_trib_sn: a company of the Simples says its approximate burden in percent")
         return nb.TctribTotal(pTotTribSN=_amount("p_tot_trib_sn", facts.p_tot_trib_sn, _MAX_SN))

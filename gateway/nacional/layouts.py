@@ -81,7 +81,10 @@ NT009: Final = {Ambiente.PRODUCAO: date(2027, 1, 1), Ambiente.HOMOLOGACAO: date(
 
 # The regimes whose DPS has the IBS/CBS group, by the competence: the last row that began holds. Both days are of
 # secondary sources, as is the third: an orientation of CGNFS-e (2026-08-07) lets the group be absent until 2026-12-31.
-IBS_CBS: Final = ((date(2026, 8, 3), frozenset({"normal"})), (date(2027, 1, 1), frozenset({"normal", "simples"})))
+IBS_CBS: Final = (
+    (date(2026, 8, 3), frozenset({"normal"})),
+    (date(2027, 1, 1), frozenset({"normal", "simples", "simples-pendente"})),
+)
 IBS_CBS_MUST: Final = date(2027, 1, 1)
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.keys.id_dps import OWN_SERIES
-from gateway.nacional.dps import Circunstancias, customer_name, id_dps, national_code
+from gateway.nacional.dps import OF_THE_SIMPLES, Circunstancias, customer_name, id_dps, national_code
 from gateway.nacional.layouts import IBS_CBS_MUST, has_ibs_cbs, layout_for
 from gateway.port import Endereco, Explicacao, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from state_machine.invoice.fields import Campo
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from state_machine.protocol.channel import Ambiente
     from state_machine.services.own import Servico
 
+TOLD_SINCE: Final = date(2026, 12, 1)  # what the Simples will have to say in 2027
 BACK: Final = timedelta(minutes=1)  # a moment ahead of SEFIN's clock is refused: E0008
 _SUPORTE: Final = "isso quem ajusta é o suporte"
 # Fields of which ``dps.build`` complains, and what the person may say otherwise; the rest is the registration's.
@@ -107,7 +108,7 @@ def unfit(company: Mapping[str, Any]) -> str | None:
         national_code(company["codigo_servico"])
     except ValueError:
         return "o emissor nacional pede o código de serviço de 6 dígitos, como em --codigo-servico 170101"
-    if regime == "simples" and company["tributos_sn"] is None:
+    if regime in OF_THE_SIMPLES and company["tributos_sn"] is None:
         return (
             "a nota de uma empresa do Simples diz a carga aproximada de tributos: informe a alíquota efetiva do "
             "Simples, em %, como em --tributos-sn 6 (quem cuida da contabilidade sabe)"
@@ -120,10 +121,20 @@ def unfit(company: Mapping[str, Any]) -> str | None:
     return None
 
 
-def left_out(company: Mapping[str, Any], servicos: Sequence[Servico], settings: Any = None) -> str | None:
-    """Say in pt-BR what a company's notes will lack, although they are accepted; ``company``: its columns by name."""
+def left_out(
+    company: Mapping[str, Any], servicos: Sequence[Servico], settings: Any = None, hoje: date | None = None
+) -> str | None:
+    """Say in pt-BR what a company's notes will lack, although they are accepted; ``company``: its columns by name.
+
+    What 2027 asks of the Simples is said from December of 2026 on; of a MEI only where a setting says so.
+    """
+    regime = company["regime"]
     lacking = ", ".join(dotted(servico.codigo) for servico in servicos if servico.grupo is None)
-    if company["regime"] != "normal" or not lacking:
+    if regime != "normal":
+        asked = regime in OF_THE_SIMPLES or bool(settings and settings.nacional_nt009_mei)
+        told = asked and (hoje or datetime.now(SAO_PAULO).date()) >= TOLD_SINCE
+        return _of_the_simples(company, servicos, lacking) if told else None
+    if not lacking:
         return None
     must = (settings and settings.nacional_ibs_cbs_obrigatorio) or IBS_CBS_MUST
     return (
@@ -131,6 +142,22 @@ def left_out(company: Mapping[str, Any], servicos: Sequence[Servico], settings: 
         f"a nota sai sem o grupo até {must - timedelta(days=1):%d/%m/%Y} (orientação do CGNFS-e de 07/08/2026), e a "
         f"partir de {must:%d/%m/%Y} nada é confirmado sem ele. Peça à contabilidade NBS, cIndOp, CST e cClassTrib, e "
         "guarde com prosa empresa servico ou no console"
+    )
+
+
+def _of_the_simples(company: Mapping[str, Any], servicos: Sequence[Servico], lacking: str) -> str | None:
+    mei = company["regime"] == "mei"
+    activity = ", ".join(dotted(servico.codigo) for servico in servicos if servico.atividade_sn is None)
+    missing = [
+        *([f"NBS, cIndOp, CST e cClassTrib em {lacking}"] if lacking and not mei else []),
+        *([f"a atividade no Simples (cAtvSN) em {activity}"] if activity else []),
+        *(["como apura IBS e CBS (regApIBSCBSSN)"] if company["apuracao_ibscbs"] is None and not mei else []),
+    ]
+    if not missing:
+        return None
+    return (
+        f"falta até 01/01/2027, quando a nota do Simples leva IBS e CBS: {'; '.join(missing)}. Por ora a nota sai sem "
+        "isso. Quem diz é a contabilidade; guarde com prosa empresa servico e prosa empresa add, ou no console"
     )
 
 

@@ -65,7 +65,7 @@ def canonical_phone(texto: str) -> str:
     return digits
 
 
-Regime = Literal["mei", "simples", "normal"]
+Regime = Literal["mei", "simples", "simples-pendente", "normal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,7 @@ class Empresa:
     ``serie_rps``: we number its RPS in this series, a new one from ``primeiro_rps`` on; ``None``: the gateway does.
     ``tributos_…``: the approximate burden of Lei 12.741/2012 in percent, ``tributos_sn`` of the Simples, the three of
     the normal regime. ``informa_im``: its inscription is said, since the city has it in the national register.
+    ``apuracao_ibscbs``: how a company of the Simples pays IBS and CBS (regApIBSCBSSN).
     ``servicos``: its codes of the national list, the main one first; none where its channel takes no such list.
     ``canal``: by which it issues its services.
     """
@@ -99,6 +100,7 @@ class Empresa:
     tributos_estadual: Decimal | None = None
     tributos_municipal: Decimal | None = None
     informa_im: bool = False
+    apuracao_ibscbs: str | None = None
     servicos: tuple[Servico, ...] = ()
     canal: Canal = Canal()  # noqa: RUF009 - frozen
 

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
 
 _S = empresa_servico.c
-_FIELDS: Final = ("nbs", "ind_op", "cst", "class_trib", "descricao")  # the last may hold anything but a |
+_FIELDS: Final = (
+    "nbs",
+    "ind_op",
+    "cst",
+    "class_trib",
+    "atividade_sn",
+    "descricao",
+)  # the last may hold anything but a |
 _ROWS: Final = sa.select(_S.codigo, *(_S[name] for name in _FIELDS)).where(_S.empresa_id == sa.bindparam("b_empresa"))
 _OF: Final = _ROWS.order_by(_S.criado_em, _S.codigo)
 
@@ -48,9 +55,9 @@ def read(principal: str, stored: Iterable[str] | None) -> tuple[Servico, ...]:
 
 
 def _service(codigo: str, *beside: str | None) -> Servico:
-    nbs, ind_op, cst, class_trib, descricao = beside
+    nbs, ind_op, cst, class_trib, atividade, descricao = beside
     group = IbsCbs(ind_op, cst, class_trib) if ind_op and cst and class_trib else None
-    return Servico(codigo, descricao or None, nbs or None, group)
+    return Servico(codigo, descricao or None, nbs or None, group, atividade or None)
 
 
 def _ordered(principal: str, rows: list[Servico]) -> tuple[Servico, ...]:
@@ -70,7 +77,11 @@ async def of_company(connection: Connection, empresa_id: int, principal: str) ->
 
 async def keep(connection: Connection, empresa_id: int, servico: Servico) -> None:
     """Add a code to a company's, or change what stands beside it."""
-    values: dict[str, Any] = {"descricao": servico.descricao, "nbs": servico.nbs}
+    values: dict[str, Any] = {
+        "descricao": servico.descricao,
+        "nbs": servico.nbs,
+        "atividade_sn": servico.atividade_sn,
+    }
     values |= asdict(servico.ibs_cbs) if servico.ibs_cbs else dict.fromkeys(IbsCbs.__slots__)
     row = insert(empresa_servico).values(empresa_id=empresa_id, codigo=servico.codigo, **values)
     await connection.execute(row.on_conflict_do_update(index_elements=[_S.empresa_id, _S.codigo], set_=values))

@@ -15,7 +15,7 @@ empresa = sa.Table(
     sa.Column("razao_social", sa.Text, nullable=False),
     sa.Column("inscricao_municipal", sa.Text, nullable=False),
     sa.Column("municipio_ibge", sa.Text, nullable=False),
-    sa.Column("regime", sa.Text, nullable=False),  # mei | simples | normal
+    sa.Column("regime", sa.Text, nullable=False),  # mei | simples | simples-pendente | normal
     sa.Column("codigo_servico", sa.Text, nullable=False),
     sa.Column("cnae", sa.Text),
     sa.Column("aliquota", sa.Numeric(5, 2)),  # percent
@@ -36,6 +36,8 @@ empresa = sa.Table(
     sa.Column("informa_im", sa.Boolean, nullable=False, server_default="false"),  # the city has it in the register
     sa.CheckConstraint("primeiro_rps > 0", name="primeiro_rps"),
     sa.Column("suspenso_canal", sa.Text),  # "name/environment" that is stopped; null: all of them
+    sa.Column("apuracao_ibscbs", sa.Text),  # regApIBSCBSSN, of a company of the Simples: 1 | 2 | 3
+    sa.CheckConstraint("apuracao_ibscbs IN ('1', '2', '3')", name="apuracao_ibscbs"),
     sa.Column("restauro_desde", MOMENT),  # a restored copy may lack numbers of it, and nobody could be asked since
 )
 
@@ -60,6 +62,8 @@ empresa_servico = sa.Table(
     sa.Column("cst", sa.Text),
     sa.Column("class_trib", sa.Text),
     now("criado_em"),
+    sa.Column("atividade_sn", sa.Text),  # cAtvSN: two digits
+    sa.CheckConstraint("atividade_sn ~ '^[0-9]{2}$'", name="atividade_sn"),
     sa.CheckConstraint("codigo ~ '^[0-9]{6}$'", name="codigo"),
     sa.CheckConstraint("nbs ~ '^1[0-9]{8}$'", name="nbs"),
     sa.CheckConstraint(

@@ -18,12 +18,16 @@ class IbsCbs:
 
 @dataclass(frozen=True, slots=True)
 class Servico:
-    """A national code (six digits) of a company, what the company calls it, its cNBS (nine digits) and IBS/CBS."""
+    """A national code (six digits) of a company, what the company calls it, its cNBS (nine digits) and IBS/CBS.
+
+    ``atividade_sn`` is its cAtvSN (two digits), of a company of the Simples.
+    """
 
     codigo: str
     descricao: str | None = None
     nbs: str | None = None
     ibs_cbs: IbsCbs | None = None
+    atividade_sn: str | None = None
 
     @property
     def grupo(self) -> IbsCbs | None:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import SecretStr
 
 from bot.settings import Settings
+from gateway.nacional.payload import left_out
 from gateway.registry import REGISTRY, rows_for
 from operations import services
-from operations.channel import choose, left_out_of, show
+from operations.channel import choose, company_of, left_out_of, show
 from operations.company import CompanyError, add_company
+from operations.issuer import issuer_of
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
 from persistence.people import channels
+from persistence.people.companies import get_company
+from persistence.people.services import of_company as own_services
 from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente, Canal, Natureza, TipoDocumento
+from state_machine.services.own import Servico
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -129,4 +134,46 @@ async def test_a_registration_is_told_what_its_notes_will_lack(database: Databas
     await services.add(database, new.cnpj, services.ServiceForm(codigo="08.02.01"))
     assert "em 08.02.01; a nota" in (await left_out_of(database, REGISTRY, new.cnpj))[0]
     await add_company(database, replace(new, regime="simples", tributos_sn="6"), None, REGISTRY)
-    assert await left_out_of(database, REGISTRY, new.cnpj) == []
+    company, own = await _registered(database, new.cnpj)
+    assert left_out(company, own, hoje=date(2026, 11, 30)) is None
+    told = left_out(company, own, hoje=date(2026, 12, 1)) or ""
+    assert told.startswith("falta até 01/01/2027")
+    assert "cClassTrib em 08.02.01;" in told
+    assert "(cAtvSN) em 17.01.01, 08.02.01;" in told
+    assert "(regApIBSCBSSN)" in told
+
+
+async def test_what_2027_asks_of_the_simples_is_said_by_the_operator(database: Database) -> None:
+    """Nothing of it is supposed; once all is said nothing is told, and the issuer of an invoice carries it."""
+    form = replace(CAFE, cnpj="45.723.174/0001-10", regime="simples-pendente", tributos_sn="6", atividade_sn="09")
+    await add_company(database, replace(form, serie_rps="900"), Canal("nacional"), REGISTRY)
+    code = services.ServiceForm(codigo="17.01.01", nbs="115061000", ind_op="030101")
+    assert "cAtvSN 09" in " ".join(await services.add(database, form.cnpj, code))
+    company, own = await _registered(database, form.cnpj)
+    assert "regApIBSCBSSN" in (left_out(company, own, hoje=date(2026, 12, 1)) or "")
+    await add_company(database, replace(form, serie_rps="900", apuracao_ibscbs="3"), None, REGISTRY)
+    company, own = await _registered(database, form.cnpj)
+    assert left_out(company, own, hoje=date(2026, 12, 1)) is None
+    async with database.transaction() as connection:
+        empresa, _ = await get_company(connection, company.id)
+    prestador = issuer_of(empresa, empresa.principal)
+    assert (prestador.regime, prestador.apuracao_ibscbs, prestador.atividade_sn) == ("simples-pendente", "3", "09")
+    with pytest.raises(CompanyError, match="--reg-apuracao-ibscbs"):
+        await add_company(database, replace(form, apuracao_ibscbs="4"), None, REGISTRY)
+    with pytest.raises(CommandRefusedError, match="cAtvSN"):
+        await services.add(database, form.cnpj, replace(code, atividade_sn="99"))
+
+
+@pytest.mark.parametrize(("asked", "told"), [(False, False), (True, True)])
+def test_a_mei_is_asked_only_where_a_setting_says_so(asked: bool, told: bool) -> None:
+    """Nobody knows yet whether a MEI must say it."""
+    company = {"regime": "mei", "apuracao_ibscbs": None}
+    said = left_out(company, [Servico("170101")], Settings(nacional_nt009_mei=asked), date(2026, 12, 1))
+    assert (said is not None) is told
+    assert "regApIBSCBSSN" not in (said or "")
+
+
+async def _registered(database: Database, cnpj: str) -> tuple[Any, tuple[Servico, ...]]:
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        return company, await own_services(connection, company.id, company.codigo_servico)

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -353,9 +354,10 @@ async def test_a_document_has_the_shape_of_the_day_of_its_emission(sefin: Sefin,
     assert isinstance(adapter, Nacional)
     try:
         for minutes, nt009 in ((-1, False), (0, False), (2, True)):
-            adapter._clock = lambda agora=midnight + timedelta(minutes=minutes): agora
+            agora = midnight + timedelta(minutes=minutes)
+            adapter._clock = partial(datetime.fromtimestamp, agora.timestamp(), UTC)
             assert await adapter.check(invoice()) is None
-            made = await adapter.prepare(adapter.payload(invoice()), adapter._clock())
+            made = await adapter.prepare(adapter.payload(invoice()), agora)
             assert isinstance(made, bytes)
             check(parse(made), "DPS", Layout(nt009=nt009))
     finally:

@@ -8,6 +8,7 @@ import sys
 import time
 import zlib
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -139,7 +140,7 @@ async def test_a_note_of_nt_009_says_as_much(pool: DanfsePool, made: Callable[..
     note = made(layout=Layout(nt009=True), totals=OF_THE_SIMPLES)
     told = read(note)
     assert told is not None
-    assert (told.nota.valor, told.nota.descricao) == (1500, 'Consultoria - "novembro"')
+    assert (told.nota.valor, told.nota.descricao) == (Decimal(1500), 'Consultoria - "novembro"')
     said = text(await pool.render(note))
     for word in (
         "NFS-e regular",
