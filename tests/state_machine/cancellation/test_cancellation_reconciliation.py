@@ -207,7 +207,7 @@ def test_a_cancellation_is_not_refused_for_ever():
     for volta in range(1, MOST_REFUSALS + 1):
         passo = after_send(atual, Unknown("HTTP 400", recusada=True), agora, POLITICA)
         while volta < MOST_REFUSALS and not may_send(passo.andamento):
-            agora += timedelta(seconds=max(passo.daqui, 1.0))
+            agora += timedelta(seconds=max(passo.daqui or 0.0, 1.0))
             passo = after_query(passo.andamento, Stands(), agora, POLITICA)
         atual = passo.andamento
     assert (passo.status, passo.aviso, atual.recusas) == (Envio.COM_GENTE, "falhou", MOST_REFUSALS)

@@ -388,7 +388,7 @@ def test_words_alone_end_nothing_after_a_lost_answer(resposta):
     while passo.status is S.DESCONHECIDO:
         assert passo.daqui is not None
         assert passo.aviso in {None, "demorou"}
-        agora += timedelta(seconds=max(passo.daqui, 1.0))
+        agora += timedelta(seconds=max(passo.daqui or 0.0, 1.0))
         passo = after_query(passo.andamento, Absent(), agora, POLITICA)
     assert agora - AGORA >= POLITICA.natureza.lag
     assert (passo.status, passo.aviso) == (S.ERRO, "falhou")
@@ -405,7 +405,7 @@ def test_the_same_bytes_are_not_refused_for_ever(resposta):
         if volta == MOST_REFUSALS:
             break
         while passo.status is S.DESCONHECIDO:
-            agora += timedelta(seconds=max(passo.daqui, 1.0))
+            agora += timedelta(seconds=max(passo.daqui or 0.0, 1.0))
             passo = after_query(passo.andamento, Absent(), agora, POLITICA)
         assert may_send(passo.andamento)
         atual = passo.andamento
