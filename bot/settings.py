@@ -63,6 +63,7 @@ class Settings(BaseSettings):
     nacional_sefin_url: str = ""  # none: the host of ``fiscal_environment``
     nacional_adn_url: str = ""  # likewise
     nacional_nt009_producao: date | None = None  # first day of NT 009 in production; none: ``layouts.NT009``
+    nacional_nt009_sozinho: bool = False  # the other layout is tried by itself, once, where this one is refused
     nacional_nt009_mei: bool = False  # whether a MEI is asked for its cAtvSN too: nobody knows yet
     nacional_ibs_cbs_obrigatorio: date | None = None  # none: ``layouts.IBS_CBS_MUST``, at the authority's own hosts
     nacional_ca_file: Path | None = None  # PEM of authorities trusted beside the system's, for these servers only

@@ -43,6 +43,7 @@ ROTAS: Final[tuple[Rota, ...]] = (
     Rota("POST", "/falhas/grupo/resolver", Papel.SUPERVISOR, "resolver ou reabrir um grupo", group_resolution.act),
     Rota("GET", "/painel", Papel.LEITURA, "painel", figures.dashboard),
     Rota("GET", "/saude", Papel.LEITURA, "saúde", figures.health),
+    Rota("POST", "/saude/leiaute", Papel.ADMIN, "o leiaute em que o emissor nacional emite", figures.choose_layout),
     Rota("GET", "/exportar.{formato}", Papel.SUPERVISOR, "a lista como CSV ou JSON, mascarada", export.show),
     Rota("GET", "/eventos", Papel.LEITURA, "novidades", live.stream, sozinha=True),
     Rota("GET", "/auditoria", Papel.SUPERVISOR, "auditoria", audits.show),

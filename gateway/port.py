@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from gateway.lines import Lines
+    from gateway.nacional.layouts import LayoutChoice
     from state_machine.cancellation.machine import MotivoCancelamento
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
     from state_machine.documents.document import Documento
@@ -173,6 +174,11 @@ class Adapter(Protocol[Key]):
     ambiente: Ambiente
     natureza: Natureza
     lines: Lines
+
+    @property
+    def leiaute(self) -> LayoutChoice | None:
+        """Which of two layouts it makes now, where there are two."""
+        ...
 
     def key_for(self, intent: InvoiceIntent) -> Key:
         """Return the key under which the authority will know ``intent``; pure."""

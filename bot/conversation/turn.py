@@ -13,34 +13,39 @@ from persistence.conversations import conversations
 from persistence.db.clock import DatabaseClock
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
 
     from bot.budgets import Budgets, Owed
     from bot.conversation.subject import Subject
     from bot.ports import Messenger
-    from bot.subjects.moving import Moves
+    from persistence.conversations.conversations import Contato
     from persistence.db.engine import Database
     from persistence.queue.lanes import InboxRow, Lease
 
+    Reunite = Callable[[Contato], Awaitable[bool]]
+
 
 class Conversations:
-    """Handler of people's messages; ``subjects`` are asked in their order."""
+    """Handler of people's messages; ``subjects`` are asked in their order.
+
+    ``reunite`` says whether somebody new is one whom we know under another id, with what was open there.
+    """
 
     def __init__(
-        self, database: Database, messenger: Messenger, budgets: Budgets, subjects: Sequence[Subject], moves: Moves
+        self, database: Database, messenger: Messenger, budgets: Budgets, subjects: Sequence[Subject], reunite: Reunite
     ) -> None:
         self._database = database
         self._read_receipts = ReadReceipts(messenger)
         self._budgets = budgets
         self._subjects = subjects
-        self._moves = moves
+        self._reunite = reunite
         self._actions = frozenset(action for subject in subjects for action in subject.actions)
 
     async def on_messages(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
         """Take one turn from the head of a user's messages; returns the rows that it consumed."""
         chegada = next_arrival(lease.lane, rows, self._actions)
         conversa = await conversations.find(self._database, chegada.contato)
-        if conversa.nova and chegada.contato.wa_id and await self._moves.reunite(chegada.contato):
+        if conversa.nova and chegada.contato.wa_id and await self._reunite(chegada.contato):
             conversa = await conversations.find(self._database, chegada.contato)
         turn = Turn(lease, chegada, conversa, DatabaseClock(conversa.agora), partial(self._voice, lease.lane))
         shown = chegada.rows[-1].tentativas > 0  # at the first attempt

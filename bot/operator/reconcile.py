@@ -31,6 +31,7 @@ BEHIND = {
     "pessoa": "a pessoa foi perguntada se ainda quer a nota; nova tentativa às {quando}",
     "tentativa_anterior": "falta saber de uma tentativa anterior; nova pergunta às {quando}",
     "historia": "o banco pode ter esquecido notas enviadas: rode prosa restaurado",
+    "leiaute": "a SEFIN recusa o leiaute em vigor: escolha o outro em Saúde, no console",
     "registro": "outro pedido com a mesma chave está em andamento; nova tentativa às {quando}",
 }
 

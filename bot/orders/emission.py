@@ -24,6 +24,7 @@ from state_machine.protocol.reconciliation import (
     without_call,
 )
 from state_machine.protocol.standing import Passo
+from state_machine.values.local_time import SAO_PAULO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
     from bot.orders.order import Call, OrderParts
     from persistence.db.connection import Connection
     from persistence.fiscal.emissions import Tarefa
-    from state_machine.protocol.emission import Outcome
+    from state_machine.protocol.emission import Outcome, Rejected
 
+MOST_LAYOUTS = 4  # attempts at one invoice that the schema refuses; then it is its own fault, and staff look
 CONCURRENCY = 40  # slots for emissions per worker, of which one company has half at most: gateways throttle
 
 _FORGOTTEN = CannotTell("our number is taken, and the database may have forgotten under which one we stand")
@@ -94,7 +96,9 @@ class Emissions:
         return may_send(tarefa.andamento)
 
     async def prepare(self, tarefa: Tarefa) -> Tarefa | Instead[Passo]:
-        """Clear the way, unless the claim found it clear."""
+        """Clear the way, unless the claim found it clear; of a layout that is refused nothing leaves."""
+        if (waits := await self._clearance.layout(tarefa)) is not None:
+            return Instead(waits)
         if tarefa.pronta:
             return tarefa
         if (waits := await self._clearance.forgotten(tarefa)) is not None:
@@ -127,6 +131,8 @@ class Emissions:
                 passo = after_query(atual, _FORGOTTEN, agora, politica) if history.doubt else passo
         else:
             passo = after_send(tarefa.andamento, answer, agora, politica)
+        if passo.aviso == "rejeitada" and passo.recusa is not None and self._of_layout(tarefa, passo.recusa):
+            passo = replace(passo, aviso="renumera")  # its person said nothing wrong, and hears nothing
         if passo.nota and await notes.belongs_to_another(connection, tarefa.id, passo.nota.id_externo):
             standing = replace(passo.andamento, status=tarefa.andamento.status)
             return in_conflict(standing, passo.nota, "the gateway gave this note's id to another invoice")
@@ -165,11 +171,20 @@ class Emissions:
                 await settlement.stop_or_go(connection, tarefa, call.answer)
             if passo.aviso == "autorizada" and isinstance(call.answer, Found | Issued) and call.answer.xml is not None:
                 await notes.store_document(connection, tarefa.id, "xml", call.answer.xml)
-        if passo.aviso == "renumera":
+        if passo.aviso == "renumera" and passo.recusa is None:
             await numbering.taken(connection, tarefa.id, _EXPLAINED)
+        elif passo.aviso == "renumera" and passo.recusa is not None:
+            await settlement.stop_layout(connection, self._channels.of(tarefa.canal), tarefa, passo.recusa)
         if passo.irma is not None:
             await emissions.hint(connection, passo.irma, None, None)
         await settlement.tell(connection, self._parts, tarefa, passo)
+
+    def _of_layout(self, tarefa: Tarefa, recusa: Rejected) -> bool:
+        """Say whether a refusal is of the layout in force: the same invoice is made again in the right one."""
+        leiaute = self._channels.of(tarefa.canal).leiaute
+        again = int(tarefa.andamento.id_integracao.rpartition("-")[2]) < MOST_LAYOUTS
+        hoje = tarefa.clock.now().astimezone(SAO_PAULO).date()
+        return leiaute is not None and again and leiaute.refused(recusa, hoje)
 
     def alarms(self, passo: Passo, *, called: bool) -> bool:
         """Tell whether an answer hands it over to people."""

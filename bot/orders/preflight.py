@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from state_machine.protocol.standing import Retida
 
 FORGOTTEN_WAIT = 60.0  # seconds; ``prosa restaurado`` wakes what waits for it
+LAYOUT_WAIT = 300.0  # seconds; who chooses wakes what waits for it
 LATER_REVISIONS = 3  # beyond ours that are asked for: what was forgotten may have been corrected since
 SHORTEST_WAIT = 0.1  # seconds, so that nobody runs in circles
 
@@ -82,6 +83,15 @@ class Clearance:
         if isinstance(refusal, Conflict):
             return recorded_otherwise(tarefa.andamento)
         return await self._wait(tarefa, refusal.retry_after + SHORTEST_WAIT, "registro")
+
+    async def layout(self, tarefa: Tarefa) -> Passo | None:
+        """Keep a document from leaving while nobody has said which layout is taken; take up what was said."""
+        leiaute = self._channels.of(tarefa.canal).leiaute
+        if leiaute is None:
+            return None
+        async with self._database.transaction() as connection:
+            leiaute.escolha, stopped = await suspension.layout(connection, leiaute.ambiente)
+        return await self._wait(tarefa, LAYOUT_WAIT, "leiaute") if stopped else None
 
     async def forgotten(self, tarefa: Tarefa) -> Passo | None:
         """Keep what has a number of ours from leaving while the database may have forgotten who else has it."""

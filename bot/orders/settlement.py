@@ -29,12 +29,15 @@ from state_machine.protocol.emission import (
     StatusEmissao,
     Unknown,
 )
+from state_machine.values.local_time import SAO_PAULO
 
 if TYPE_CHECKING:
     from bot.orders.order import Call, OrderParts
+    from gateway.port import FiscalGateway
     from persistence.db.connection import Connection
     from persistence.fiscal.emissions import Tarefa
-    from state_machine.protocol.emission import Finding, Outcome
+    from state_machine.protocol.channel import Leiaute
+    from state_machine.protocol.emission import Finding, Outcome, Rejected
     from state_machine.protocol.standing import Passo
 
 # A note stands under the number that was drawn for it, unless a forgotten submission made it under another. What was
@@ -75,6 +78,24 @@ async def stop(connection: Connection, tarefa: Tarefa, motivo: str) -> None:
     """Stop the company's submissions: without its repair nothing goes out."""
     if await suspension.suspend(connection, tarefa.prestador_id, tarefa.canal, motivo):
         log.error("company_suspended", emissao_id=tarefa.id, motivo=motivo)
+
+
+async def stop_layout(connection: Connection, gateway: FiscalGateway, tarefa: Tarefa, recusa: Rejected) -> None:
+    """Stop an environment whose authority refuses the layout in force, until somebody says which one it takes.
+
+    A document of another layout than today's was made before the change, and stops nothing.
+    """
+    leiaute = gateway.leiaute
+    if leiaute is None:
+        return
+    now = leiaute.at(tarefa.clock.now().astimezone(SAO_PAULO).date())
+    if leiaute.of(tarefa.payload) != now:
+        return
+    by_itself: Leiaute | None = ("1.01" if now == "nt009" else "nt009") if leiaute.sozinho else None
+    if await suspension.stop_layout(connection, leiaute.ambiente, recusa.mensagem, by_itself):
+        log.error(
+            "layout_refused", ambiente=leiaute.ambiente, leiaute=now, motivo=recusa.mensagem, emissao_id=tarefa.id
+        )
 
 
 async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo: Passo) -> None:

@@ -57,7 +57,7 @@ async def open_worker(stores: Stores, outside: Outside, pumps: Pumps, door: Door
         )
     )
     moves = Moves(database, lanes, live)
-    conversations = Conversations(database, outside.whatsapp, stores.budgets, subjects, moves)
+    conversations = Conversations(database, outside.whatsapp, stores.budgets, subjects, moves.reunite)
     notices = Notices(database, lanes, stores.metrics)
     no_subjects = (
         RowHandler(MessageRow, notices.unless_foreign(settings.whatsapp_phone_number_id, conversations.on_messages)),

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from aiohttp import web
+
+from console.access.locks import see_other
 from console.render import labels
 from console.render.charts import bars, columns
 from console.render.cities import cidade
 from console.render.format import Olhar
 from console.render.model_spend import spend
 from persistence import breakers
+from persistence.audit import records as audit
 from persistence.conversations import model_use
+from persistence.fiscal import suspension
 from persistence.people import certificates
 from persistence.staff import dashboard as kept
 from persistence.staff import figures as staff_figures
 from persistence.staff.dashboard import DAYS
 from persistence.staff.pulse import pulse
+from state_machine.protocol.channel import Ambiente, Leiaute
 from state_machine.protocol.emission import StatusEmissao
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from aiohttp import web
 
     from console.access.visit import Visita
 
@@ -92,6 +96,7 @@ async def health(visita: Visita) -> web.StreamResponse:
         ending = await certificates.expiring(connection, alcance)
         undated = await certificates.undated(connection, alcance)
         suspended = await staff_figures.suspended(connection, alcance)
+        layouts = await suspension.layouts(connection)
     return visita.pagina(
         "saude.html",
         pulso=seen,
@@ -100,6 +105,7 @@ async def health(visita: Visita) -> web.StreamResponse:
         chamadas=lately,
         suspensas=suspended,
         retidas=held,
+        leiautes=layouts,
         abertas=unknown,
         disjuntores=circuits,
         certificados=[(row, labels.certificado(row.dias)) for row in ending],
@@ -111,6 +117,25 @@ async def health(visita: Visita) -> web.StreamResponse:
         operacao=labels.operacao,
         resultado=labels.resultado,
     )
+
+
+async def choose_layout(visita: Visita) -> web.StreamResponse:
+    """Have the national channel issue in one of its two layouts in an environment, audited; and show the page."""
+    escolha, motivo = await visita.campo("leiaute", 10), await visita.campo("motivo")
+    ambiente = await visita.campo("ambiente", 20)
+    if escolha not in get_args(Leiaute) or ambiente not in {each.value for each in Ambiente} or not motivo:
+        raise web.HTTPUnprocessableEntity
+    async with visita.deps.database.transaction() as connection:
+        await suspension.choose_layout(connection, Ambiente(ambiente), escolha, visita.staff.nome)
+        await audit.write(
+            connection,
+            staff_id=visita.staff.id,
+            quem=visita.staff.nome,
+            acao="escolheu o leiaute",
+            motivo=motivo,
+            detalhe={"ambiente": ambiente, "leiaute": escolha},
+        )
+    return see_other("/console/saude")
 
 
 def days_of(fields: Mapping[str, str], otherwise: int = 30) -> int:

@@ -223,6 +223,7 @@ RETIDAS: Final = {
     "credencial": "o gateway recusa a credencial da empresa",
     "tentativa_anterior": "falta saber de uma tentativa anterior",
     "historia": "o banco pode ter esquecido notas enviadas",
+    "leiaute": "a SEFIN recusa o leiaute em vigor",
     "registro": "falta o registro de quem já pediu o mesmo",
     "pessoa": "ninguém aceitou em um dia: falta a pessoa dizer se ainda quer",
 }

@@ -193,10 +193,11 @@ _OPEN: Final = frozenset(
     ("sai", "sair", "certo", "emitir", "houve", "aconteceu", "onde", "prefeitura", "receita", "quando", "ultima")
 )
 _ENDED: Final = _STANDS - _OPEN
-_SOME_DOCUMENT: Final = re.compile(r"\b(?=[\w./-]*\d)[\w./-]{11,20}\b")
-_ADDRESS: Final = re.compile(r"\S+@\S+")
+_SOME_DOCUMENT: Final = re.compile(r"(?<![\w./-])[\w./-]{11,20}(?![\w./-])")
+_ADDRESS: Final = re.compile(r"[^\s@]{1,64}@\S{1,200}")
 _SAID_AGAIN: Final = re.compile(rf"\b{_AGAIN}\b")
 _ITS_NUMBER: Final = re.compile(r"\b[ao] (?:numero |n[.o°º]? ?)?(?P<n>\d{1,15})\b(?![.,/]\d)")
+MOST_LETTERS: Final = 160  # of a turn that only asks
 _TOKEN: Final = re.compile(r"\w+")
 _PERIODS: Final = re.compile(
     rf"\b(?:{PERIOD})(?: (?:de |do ano )?20\d\d\b)?(?: (?:passad[ao]|anterior))?|\bultimo mes\b|\b(?:em|de) 20\d\d\b"
@@ -204,7 +205,11 @@ _PERIODS: Final = re.compile(
 _NAME_END: Final = re.compile(rf"(?: (?:d[aeo]|em|n[ao]))* ?(?:{_PERIODS.pattern})")
 _NAME_WORDS: Final = 4  # of a client's name in such a turn
 _NO_NAMES: Final = _NOTES | _SUMS | _LISTS | _MADE | _STANDS | {"igual", "mesma", "mesmo", "cancelar", "eu"}
-_AND: Final = re.compile(r"\W*e\b")
+_AND: Final = ("e ", "e,")
+
+
+def _unless_word(found: re.Match[str]) -> str:
+    return " " if any(map(str.isdigit, found[0])) else found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +264,9 @@ _WHOLE: Final = (
 
 def _only_asks(texto: str, plain: str) -> Pedido | None:
     """Return what a turn asks for of which no word says anything else, ``None`` where one does."""
-    left = _SOME_DOCUMENT.sub(" ", _ADDRESS.sub(" email ", plain))
+    if len(plain) > MOST_LETTERS:
+        return None
+    left = _SOME_DOCUMENT.sub(_unless_word, _ADDRESS.sub(" email ", plain))
     again, left = _SAID_AGAIN.search(left) is not None, _SAID_AGAIN.sub(" ", left)
     number = _NUMBERED.search(left) or _OF_FILE.search(left) or _ITS_NUMBER.search(left)
     if number:
@@ -275,7 +282,7 @@ def _only_asks(texto: str, plain: str) -> Pedido | None:
     said = frozenset(_TOKEN.findall(left))
     turn = _Turn(said, dated, again, number is not None, bool(clientes), "?" in plain)
     own = said - _BESIDE
-    if dated and turn.asks and not (own or again or number) and _AND.match(plain):  # "e mês passado?"
+    if dated and turn.asks and not (own or again or number) and plain.lstrip().startswith(_AND):  # "e mês passado?"
         tipo: RequestKind | None = RequestKind.TOTAL
     else:
         tipo = next((tipo for tipo, known, means in _WHOLE if own <= known and means(turn)), None)

@@ -21,7 +21,7 @@ from gateway.lines import CallKind
 from gateway.nacional import errors, outcome, payload
 from gateway.nacional.cancellation import as_it_stands, cancel_finding, cancel_outcome, how_it_ended
 from gateway.nacional.dps import TP_AMB, id_dps, short_reference
-from gateway.nacional.layouts import LayoutDays, deadlines, parse
+from gateway.nacional.layouts import LayoutChoice, LayoutDays, deadlines, parse
 from gateway.nacional.processes.danfse import DanfsePool
 from gateway.nacional.processes.signing_process import Signed, Signers, SigningError
 from gateway.nacional.signature import pack
@@ -114,7 +114,7 @@ class Nacional:
     ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds. ``clock`` gives the
     aware moment of a check and of a cancellation; the moment of an invoice is the caller's. A call without a usable
     certificate never leaves. ``danfse`` is closed with the adapter. ``days``: from when a DPS has which shape and group
-    (``layouts.deadlines``).
+    (``layouts.deadlines``); ``sozinho``: of ``layouts.LayoutChoice``.
     """
 
     name = "nacional"
@@ -138,6 +138,7 @@ class Nacional:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         check_deadline: float = CHECK_DEADLINE,
         days: LayoutDays | None = None,
+        sozinho: bool = False,
     ) -> None:
         timeouts = {CallKind.SUBMISSION: submit_timeout, CallKind.CANCELLATION: cancel_timeout}
 
@@ -156,6 +157,7 @@ class Nacional:
         self._clock = clock
         self._check_deadline = check_deadline
         self._days = days or LayoutDays()
+        self.leiaute = LayoutChoice(ambiente, self._days.nt009, sozinho)
         self._checks: set[asyncio.Task[Rejected | None]] = set()
 
     async def aclose(self) -> None:
@@ -203,7 +205,7 @@ class Nacional:
 
     async def _checked(self, stored: bytes) -> Rejected | None:
         try:
-            unfit = await self._signers.unsigned(stored, self.ambiente, self._clock(), self._days.nt009)
+            unfit = await self._signers.unsigned(stored, self.ambiente, self._clock(), self.leiaute.nt009)
         except SigningError as error:
             log.warning("check_failed", reason=str(error))
             return None
@@ -221,7 +223,7 @@ class Nacional:
         cnpj, reference = intent.prestador.cnpj, str(id_dps(intent))
         try:
             opened = await self._to_sign(cnpj, reference)
-            made = await self._signers.dps(payload_, self.ambiente, agora, opened, self._days.nt009)
+            made = await self._signers.dps(payload_, self.ambiente, agora, opened, self.leiaute.nt009)
         except UnusableCertificateError:
             return Misconfigured(outcome.UNUSABLE, outcome.NO_CERTIFICATE)
         except SigningError as error:
@@ -398,4 +400,5 @@ def opened(around: Surroundings) -> Nacional:
         cancel_timeout=settings.cancel_timeout_seconds,
         danfse=DanfsePool(),
         days=deadlines(settings, around.ambiente),
+        sozinho=settings.nacional_nt009_sozinho,
     )

@@ -13,10 +13,12 @@ import nfelib
 from lxml import etree
 
 from gateway.nacional.nt009 import SIMPLE, overlaid
-from state_machine.protocol.channel import Ambiente
+from state_machine.protocol.channel import Ambiente, Leiaute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from state_machine.protocol.emission import Rejected
 
 NS: Final = "http://www.sped.fazenda.gov.br/nfse"
 MAX_BYTES: Final = 1_000_000  # of a document; a note has some 20 kB
@@ -77,6 +79,45 @@ CALENDARIO: Final = (
 # The day from which NT 009 (v1.0.1) takes the place of what is built, at the authority's own hosts. For production
 # secondary sources name two days, 2026-12-01 and 2027-01-01; this is the one from which no source says otherwise.
 NT009: Final = {Ambiente.PRODUCAO: date(2027, 1, 1), Ambiente.HOMOLOGACAO: date(2026, 10, 31)}
+
+
+# The earliest day that any source names: from then on E1235 may mean that the authority takes the other shape.
+FIRST_NAMED: Final = {Ambiente.PRODUCAO: date(2026, 12, 1), Ambiente.HOMOLOGACAO: date(2026, 10, 31)}
+REFUSED: Final = "E1235"  # the code of a document that fails the schema; why is seldom said
+
+
+@dataclass(slots=True)
+class LayoutChoice:
+    """Which of the two shapes is made in an environment: by its calendar, or as an operator chose.
+
+    ``sozinho``: the other one is chosen by itself, once, where the authority refuses this one.
+    """
+
+    ambiente: Ambiente
+    calendario: date | None = None
+    sozinho: bool = False
+    escolha: Leiaute | None = None
+
+    @property
+    def nt009(self) -> date | None:
+        """The first day of NT 009 that holds; ``None``: layout 1.01 for ever."""
+        if self.escolha is None:
+            return self.calendario
+        return date.min if self.escolha == "nt009" else None
+
+    def at(self, dia: date) -> Leiaute:
+        """Return the layout that is made on a day."""
+        return "nt009" if self.nt009 is not None and self.nt009 <= dia else "1.01"
+
+    def refused(self, recusa: Rejected, dia: date) -> bool:
+        """Say whether a refusal is of the layout and of nothing else."""
+        return recusa.codigos == (REFUSED,) and dia >= FIRST_NAMED[self.ambiente]
+
+    @staticmethod
+    def of(dps: bytes) -> Leiaute:
+        """Return the layout of a DPS of ours."""
+        info = parse(dps)[0]
+        return "1.01" if info.find(f"{{{NS}}}finNFSe") is None else "nt009"
 
 
 # The regimes whose DPS has the IBS/CBS group, by the competence: the last row that began holds. Both days are of

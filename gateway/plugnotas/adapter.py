@@ -51,6 +51,7 @@ class PlugNotas:
 
     name = "plugnotas"
     natureza = NATUREZA
+    leiaute = None
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from state_machine.protocol.reconciliation import PROBE_FIRST, PROBE_LONGEST
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
-    from state_machine.protocol.channel import Canal
+    from state_machine.protocol.channel import Ambiente, Canal
 
 # The pause before the next probe is as long as the company was stopped: its repair may have come while the call that
 # was refused was under way, and nobody hears of it again.
@@ -111,3 +111,54 @@ async def lift(connection: Connection, empresa_id: int, motivo: str | None = Non
 async def suspended(connection: Connection) -> list[Any]:
     """List stopped companies, the longest first: why, since when, and how many emissions wait (``esperando``)."""
     return list(await connection.execute(_LIST))
+
+
+_LAYOUT = sa.text("SELECT escolha, parado_em IS NOT NULL AS parado FROM nacional_leiaute WHERE ambiente = :ambiente")
+# Chosen by itself only where nobody chose before: the second refusal stops.
+_STOP_LAYOUT = sa.text("""
+INSERT INTO nacional_leiaute AS n (ambiente, escolha, parado_em, detalhe, quem)
+VALUES (:ambiente, :sozinho, CASE WHEN CAST(:sozinho AS text) IS NULL THEN now() END, :detalhe,
+    CASE WHEN CAST(:sozinho AS text) IS NOT NULL THEN 'Prosa' END)
+ON CONFLICT (ambiente) DO UPDATE SET parado_em = now(), detalhe = excluded.detalhe, alterado_em = now()
+WHERE n.parado_em IS NULL
+RETURNING true
+""")
+_CHOOSE_LAYOUT = sa.text("""
+INSERT INTO nacional_leiaute (ambiente, escolha, quem) VALUES (:ambiente, :escolha, :quem)
+ON CONFLICT (ambiente) DO UPDATE SET escolha = excluded.escolha, quem = excluded.quem, parado_em = NULL,
+    alterado_em = now()
+""")
+_WAITED_FOR_IT = sa.text("""
+UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id IN (
+    SELECT id FROM nfse_emissao
+    WHERE retida = 'leiaute' AND proxima_acao_em IS NOT NULL AND coalesce(ambiente, :ambiente) = :ambiente
+    FOR UPDATE SKIP LOCKED
+)
+""")
+_STOPPED_LAYOUTS = sa.text("SELECT * FROM nacional_leiaute ORDER BY ambiente")
+
+
+async def layout(connection: Connection, ambiente: Ambiente) -> tuple[Any, bool]:
+    """Return the layout that was chosen for an environment (``1.01``, ``nt009`` or none), and whether it is stopped."""
+    row = (await connection.execute(_LAYOUT, {"ambiente": ambiente.value})).one_or_none()
+    return (row.escolha, row.parado) if row else (None, False)
+
+
+async def stop_layout(connection: Connection, ambiente: Ambiente, detalhe: str, sozinho: str | None) -> bool:
+    """Stop what is sent in an environment; with ``sozinho``, and nothing chosen before, that layout goes on instead.
+
+    Returns whether this is news.
+    """
+    values = {"ambiente": ambiente.value, "detalhe": detalhe, "sozinho": sozinho}
+    return (await connection.execute(_STOP_LAYOUT, values)).one_or_none() is not None
+
+
+async def choose_layout(connection: Connection, ambiente: Ambiente, escolha: str, quem: str) -> None:
+    """Have an environment issue in this layout from now on; what waited for it is looked at now."""
+    await connection.execute(_CHOOSE_LAYOUT, {"ambiente": ambiente.value, "escolha": escolha, "quem": quem})
+    await connection.execute(_WAITED_FOR_IT, {"ambiente": ambiente.value})
+
+
+async def layouts(connection: Connection) -> list[Any]:
+    """Return each environment of which somebody chose the layout, or which is stopped."""
+    return list(await connection.execute(_STOPPED_LAYOUTS))

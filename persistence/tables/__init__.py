@@ -22,7 +22,7 @@ from persistence.tables.fiscal.emissions import (
 )
 from persistence.tables.fiscal.numbering import numeracao, numeracao_uso
 from persistence.tables.idempotency import idempotency_records
-from persistence.tables.national.cities import cidade_parametro
+from persistence.tables.national.cities import cidade_parametro, nacional_leiaute
 from persistence.tables.national.distribution import distribuicao, nota_de_fora
 from persistence.tables.operation import disjuntor, job_slots, modelo_uso, painel
 from persistence.tables.people import (
@@ -96,6 +96,7 @@ __all__ = [
     "lotes",
     "metadata",
     "modelo_uso",
+    "nacional_leiaute",
     "nfse_documento",
     "nfse_emissao",
     "nfse_preparo",

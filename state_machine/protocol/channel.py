@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 PRIMEIRO: Final = "plugnotas"  # the channel of whatever was stored before channels had names
 NATIONAL_LIST: Final = frozenset({"nacional"})  # channels whose service codes are those of the national list
 
+Leiaute = Literal["1.01", "nt009"]  # of the national channel
+
 
 class Ambiente(StrEnum):
     """Where the authority counts: its tests have numbers of their own."""

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from state_machine.protocol.emission import Nota, Rejected
 
 Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou", "ainda_quer", "renumera"]
-Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro", "pessoa", "historia"]
+Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro", "pessoa", "historia", "leiaute"]
 """Why an emission waits without a call: the gateway is down, it refuses us, an earlier attempt, another's record, the
-person was asked whether the invoice is still wanted, or the database may have forgotten what was sent."""
-CAUSAS: frozenset[Retida] = frozenset({"circuito", "credencial", "historia"})  # causes of ours: they end some day
+person was asked whether the invoice is still wanted, the database may have forgotten what was sent, or the authority
+takes another layout than the one in force."""
+CAUSAS: frozenset[Retida] = frozenset(
+    {"circuito", "credencial", "historia", "leiaute"}
+)  # causes of ours: they end some day
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,7 @@ class CityChannel:
 
     name = NAME
     natureza = NATUREZA
+    leiaute = None
 
     def __init__(self, url: str, around: Surroundings) -> None:
         self.ambiente: Ambiente = around.ambiente

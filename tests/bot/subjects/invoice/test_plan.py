@@ -123,7 +123,7 @@ class Remembered:
         """Nor is anything usual."""
         return None
 
-    async def issued(self, periodo: MesOuAno) -> Emitidas:
+    async def issued(self, periodo: MesOuAno, documento: str | None = None) -> Emitidas:
         """Nothing was issued in any month."""
         return Emitidas()
 

@@ -1,0 +1,128 @@
+"""The authority takes another layout from one moment on, without a word: nothing is lost, doubled or refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gateway.nacional.layouts import LayoutChoice
+from gateway.nacional.signature import unpack
+from persistence.fiscal import suspension
+from proofs.sandbox.nacional.sefin import NacionalConfig
+from state_machine.protocol.channel import Ambiente, Canal
+from tests.road.national.test_national_road import _certificate, _confirmed, _led_there, _one_note
+from tests.road.road_people import QUICK, open_road, until
+from tests.road.road_stage import waits_passing
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from tests.road.road_people import Person, Road
+
+BEFORE = date(2026, 1, 1)
+HOM = Ambiente.HOMOLOGACAO
+_WAITS = "SELECT count(*) FROM nfse_emissao WHERE retida = 'leiaute' AND proxima_acao_em IS NOT NULL"
+_SENT = "SELECT tentativa, status, numero_rps FROM nfse_emissao WHERE sessao_id = $1 ORDER BY tentativa"
+
+
+@pytest.fixture(scope="module")
+async def opened(database_url: str, redis_url: str) -> AsyncIterator[Road]:
+    config = replace(QUICK, nacional=NacionalConfig())
+    async with open_road(database_url, redis_url, config=config, between=_led_there) as road:
+        await _certificate(road)
+        yield road
+
+
+@pytest.fixture
+async def road(opened: Road) -> Road:
+    """The module's road: the calendar knows no change, and the authority has made none."""
+    await opened.database.pool.execute("DELETE FROM nacional_leiaute")
+    _takes_nt009(opened, since=None)
+    _choice(opened).sozinho = False
+    return opened
+
+
+def _takes_nt009(road: Road, since: date | None) -> None:
+    road.world.sefin.config = replace(road.world.sefin.config, nt009=since)
+
+
+def _choice(road: Road) -> LayoutChoice:
+    leiaute: Any = road.house.door._channels.of(Canal("nacional", HOM)).leiaute
+    assert isinstance(leiaute, LayoutChoice)
+    return leiaute
+
+
+async def _choose(road: Road, escolha: str) -> None:
+    async with road.database.transaction() as connection:
+        await suspension.choose_layout(connection, HOM, escolha, "ana")
+    road.house.pumps.ring()
+
+
+def _refused(road: Road) -> list[list[str]]:
+    return [record.data["codes"] for record in road.world.sefin.ledger.of("refused")]
+
+
+def _silent(person: Person) -> bool:
+    return not [answer for answer in person.answers if "não foi aceita" in answer or "equipe" in answer]
+
+
+async def test_a_change_without_a_word_stops_and_loses_nothing(road: Road) -> None:
+    """The first refusal stops the environment; who chooses lets the same number leave in the other shape."""
+    before = len(_refused(road))
+    _takes_nt009(road, BEFORE)
+    ana, first = await _confirmed(road)
+    await until(lambda: road.database.pool.fetchval(_WAITS))
+    bia, second = await _confirmed(road)
+    await until(lambda: road.database.pool.fetchval(f"SELECT ({_WAITS}) = 2"))
+    assert _refused(road)[before:] == [["E1235"]]
+    (stopped,) = await road.database.pool.fetch("SELECT * FROM nacional_leiaute")
+    assert (stopped["escolha"], "E1235" in stopped["detalhe"], stopped["parado_em"] is not None) == (None, True, True)
+    await _choose(road, "nt009")
+    notes = [await _one_note(road, road.world.sefin, session) for session in (first, second)]
+    assert _refused(road)[before:] == [["E1235"]]
+    sent = await road.database.pool.fetch(_SENT, first)
+    assert [(row["tentativa"], row["status"]) for row in sent] == [(1, "rejeitado"), (2, "concluido")]
+    assert sent[0]["numero_rps"] == sent[1]["numero_rps"]
+    assert all(b"<finNFSe>" in unpack(note.packed) for note in notes)
+    for person in (ana, bia):
+        await person.files()
+        assert _silent(person)
+
+
+async def test_where_a_setting_says_so_the_other_layout_is_tried_once_by_itself(road: Road) -> None:
+    """And only once: a second refusal, now of the other one, waits for a person who says which it is."""
+    _choice(road).sozinho = True
+    _takes_nt009(road, BEFORE)
+    ana, session = await _confirmed(road)
+    note = await _one_note(road, road.world.sefin, session)
+    assert b"<finNFSe>" in unpack(note.packed)
+    await ana.files()
+    assert _silent(ana)
+    (chosen,) = await road.database.pool.fetch("SELECT escolha, parado_em, quem FROM nacional_leiaute")
+    assert tuple(chosen) == ("nt009", None, "Prosa")
+    _takes_nt009(road, None)
+    bia, later = await _confirmed(road)
+    await until(lambda: road.database.pool.fetchval(_WAITS))
+    assert await road.database.pool.fetchval("SELECT parado_em IS NOT NULL FROM nacional_leiaute")
+    await _choose(road, "1.01")
+    assert b"<finNFSe>" not in unpack((await _one_note(road, road.world.sefin, later)).packed)
+    await bia.files()
+    assert _silent(bia)
+
+
+async def test_what_was_made_before_the_change_stops_nothing(road: Road) -> None:
+    """A document of the former layout, whose first call was lost, is refused alone and made again."""
+    road.world.sefin.faults.set("erro_500", times=1, method="POST")
+    ana, session = await _confirmed(road)
+    await until(lambda: road.database.pool.fetchval("SELECT envios FROM nfse_emissao WHERE sessao_id = $1", session))
+    _takes_nt009(road, BEFORE)
+    await _choose(road, "nt009")
+    async with waits_passing(road):
+        note = await _one_note(road, road.world.sefin, session)
+    assert b"<finNFSe>" in unpack(note.packed)
+    assert await road.database.pool.fetchval("SELECT parado_em FROM nacional_leiaute") is None
+    await ana.files()
+    assert _silent(ana)
