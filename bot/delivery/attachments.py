@@ -49,7 +49,8 @@ class Attachments:
         """Return a note's document, or why it can't be had now.
 
         A PDF that the channel draws is drawn anew, for the note may have been cancelled since; where that cannot be
-        done now, the kept one serves for a note that stands as far as we know.
+        done now, the kept one serves for a note that stands as far as we know. One that we know as cancelled never goes
+        without its mark.
         """
         async with self._database.alone() as connection:
             kept = await notes.document(connection, emissao_id, formato)
@@ -68,6 +69,8 @@ class Attachments:
         fetched = await gateway.download(kept.prestador, kept.id_externo, formato)
         if not isinstance(fetched, Documento):
             return NotYet(fetched.motivo)
+        if fetched.unmarked and kept.cancelada:
+            return NotYet("the authority does not say how the note ended")
         async with self._database.alone() as connection:  # the first one stays
             await notes.store_document(connection, emissao_id, formato, fetched)
         return fetched

@@ -6,12 +6,13 @@ import random
 import time
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 import structlog
 
 from bot.delivery.attachments import NotYet
 from gateway.whatsapp.errors import (
+    MEDIA_FAULTS,
     Ambiguous,
     Broken,
     Dropped,
@@ -30,6 +31,7 @@ from persistence.queue import doubts, outbox
 from persistence.queue.doubts import LostAnswer
 from persistence.rows.outbox_messages import MisshapenMessageError, parse
 from state_machine.catalogue.choices import VER_OPCOES
+from state_machine.catalogue.requests import nao_chegou
 from state_machine.machine.effects import EnviarArquivo, EnviarLink
 from state_machine.machine.effects import Mensagem as Resposta
 
@@ -179,6 +181,7 @@ class Delivery:
         async with self._database.transaction() as connection:
             if idade > GIVE_UP_FILE_AFTER:
                 await outbox.give_up(connection, saida, erro=later.motivo, codigo=None)
+                await lost_file(connection, await outbox.failed_file(connection, outbox_id=saida.id), None)
                 return
             legenda = saida.mensagem.get("legenda")
             if idade > CAPTION_AFTER and legenda:
@@ -212,6 +215,9 @@ class Delivery:
             return
         async with self._database.transaction() as connection:
             gave_up = await _settle(connection, saida, result)
+            if gave_up and not isinstance(result, Ambiguous):
+                lost = await outbox.failed_file(connection, outbox_id=saida.id)
+                gave_up = not await lost_file(connection, lost, result)
         name = type(result).__name__
         self._metrics.messages_out.labels(name).inc()
         write = log.error if gave_up or isinstance(result, Halted) else log.warning
@@ -247,6 +253,29 @@ async def _settle(connection: Connection, saida: Saida, result: Failure | Ambigu
         case _:
             assert_never(result)
     return True
+
+
+async def lost_file(connection: Connection, lost: Any | None, failure: Failure | None) -> bool:
+    """Follow up a document that failed for good: after a fault of the media it goes once more, and this is true.
+
+    Else a text tells its news, and how to get it; nothing, to whom no message of ours gets through.
+    """
+    if lost is None or isinstance(failure, Dropped | WindowClosed):
+        return False
+    media = isinstance(failure, Broken) and failure.code in MEDIA_FAULTS
+    if media and await outbox.file_again(connection, lost.id, backoff(1)):
+        return True
+    arquivo = parse(lost.mensagem)
+    if isinstance(arquivo, EnviarArquivo) and lost.numero is not None:
+        outbox.enqueue(
+            connection,
+            conversa=lost.conversa,
+            mensagem=Resposta(nao_chegou(arquivo, lost.numero)),
+            sessao_id=lost.sessao_id,
+            chave=f"nao_chegou:{lost.id}",
+            correlacao=lost.correlacao,
+        )
+    return False
 
 
 def backoff(tentativas: int) -> float:

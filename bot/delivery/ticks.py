@@ -1,4 +1,4 @@
-"""Applies Meta's ticks to our messages: sent, delivered, read, failed; a passing failure is sent again."""
+"""Applies Meta's ticks to our messages: sent, delivered, read, failed; what failed in passing is sent again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from bot.delivery.sender import MAX_TRIES, backoff
+from bot.delivery.sender import MAX_TRIES, backoff, lost_file
 from gateway.whatsapp.errors import RetryLater, RetryPair, classify, code_of
 from persistence.queue import outbox
 from persistence.queue.tick import Tick, number_of
@@ -76,6 +76,8 @@ class Ticks:
         retried = False
         if isinstance(failure, RetryLater | RetryPair):
             retried = await outbox.retry_failed(connection, wamid, failure.after or backoff(1), MAX_TRIES)
+        if not retried:
+            retried = await lost_file(connection, await outbox.failed_file(connection, wamid=wamid), failure)
         self._metrics.messages_undelivered.labels(type(failure).__name__).inc()
         write = log.warning if retried else log.error
         write("message_undelivered", resultado=type(failure).__name__, code=code_of(error))

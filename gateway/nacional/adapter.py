@@ -255,7 +255,10 @@ class Nacional:
         return found if isinstance(found, Found) else Found(nota)
 
     async def download(self, prestador: str, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
-        """Fetch the XML of an authorised note of this prestador (CNPJ); its PDF is drawn of that by ``danfse``."""
+        """Fetch the XML of an authorised note of this prestador (CNPJ); its PDF is drawn of that by ``danfse``.
+
+        A PDF does not wait for word of events: without it, the page is that of a note that stands.
+        """
         chave = str(ChaveNFSe.parse(id_externo))
         xml = outcome.xml_of(await self._asked(prestador, CallKind.DOWNLOAD, f"/nfse/{chave}"), chave)
         if formato == "xml" or not isinstance(xml, Documento):
@@ -263,13 +266,12 @@ class Nacional:
         if self._danfse is None:
             return NotReady("nothing here draws a PDF")
         ended = await self._how_it_ended(prestador, chave)
-        if isinstance(ended, CannotTell):
-            return NotReady(ended.motivo)
+        unmarked = isinstance(ended, CannotTell)
         try:
-            pdf = await self._danfse.render(xml.conteudo, watermark=ended)
+            pdf = await self._danfse.render(xml.conteudo, watermark=None if isinstance(ended, CannotTell) else ended)
         except ProsaError as error:
             return NotReady(error.code)
-        return Documento(pdf, "application/pdf")
+        return Documento(pdf, "application/pdf", unmarked)
 
     async def cancel(self, prestador: str, id_externo: str, motivo: MotivoCancelamento) -> CancelOutcome:
         """Ask once for the cancellation of this note, unless it is registered already.

@@ -93,7 +93,8 @@ _DROP = {
     131051: "message type not supported by the recipient",
     131062: "not allowed to a BSUID",
 }
-_BROKEN = frozenset({33, 100, 131008, 131009, 131053, 132000, 132001, 132005, 132007, 132012})
+MEDIA_FAULTS = frozenset({131052, 131053})  # Meta lost a file on its way in or out; another upload may get through
+_BROKEN = frozenset({33, 100, 131008, 131009, *MEDIA_FAULTS, 132000, 132001, 132005, 132007, 132012})
 _HALT = frozenset({0, 3, 10, 190, 368, 131005, 131031, 131042, 131045, 131048, 131064, 132015, 132016})
 _PERMISSIONS = range(200, 300)
 

@@ -14,7 +14,7 @@ from persistence.claims.leases import Leases
 from persistence.db.moments import in_seconds
 from persistence.people.parts import APAGADA
 from persistence.rows.outbox_messages import TIPOS, to_payload
-from persistence.tables import TALVEZ_SAIU, StatusSaida, outbox
+from persistence.tables import TALVEZ_SAIU, StatusSaida, nfse_processada, outbox
 from persistence.versions import literals
 from state_machine.catalogue import messages
 from state_machine.machine.effects import Mensagem
@@ -201,6 +201,16 @@ async def retry_failed(connection: Connection, wamid: str, seconds: float, max_t
     return bool((await connection.execute(_RETRY, values)).rowcount)
 
 
+async def failed_file(connection: Connection, *, outbox_id: int = 0, wamid: str | None = None) -> Any | None:
+    """Return the document that failed for good, by our number or by Meta's, with its note's number; else ``None``."""
+    return (await connection.execute(_FAILED_FILE, {"_id": outbox_id, "_wamid": wamid})).one_or_none()
+
+
+async def file_again(connection: Connection, outbox_id: int, seconds: float) -> bool:
+    """Send a failed document once more, uploaded anew; false for one that went twice."""
+    return bool((await connection.execute(_FILE_AGAIN, {"_id": outbox_id, "_seconds": seconds})).rowcount)
+
+
 async def seen(connection: Connection, sessao: Sessao) -> tuple[datetime | None, bool]:
     """Return when the summary, or the readings, of the session's revision first left for the user, ``None`` if never.
 
@@ -247,6 +257,25 @@ _RETRY = (
         outbox.c.wamid == _WAMID, outbox.c.status == StatusSaida.FALHOU, outbox.c.tentativas < sa.bindparam("_tries")
     )
     .values(status=StatusSaida.PENDENTE, wamid=None, run_at=in_seconds("_seconds"), lease_until=None)
+)
+_IS_FILE = outbox.c.mensagem["tipo"].astext == "arquivo"
+_FAILED_FILE = sa.select(
+    outbox,
+    sa.select(nfse_processada.c.numero)
+    .where(nfse_processada.c.emissao_id == sa.cast(outbox.c.mensagem["emissao_id"].astext, sa.BigInteger))
+    .scalar_subquery()
+    .label("numero"),
+).where(sa.or_(_THIS, outbox.c.wamid == _WAMID), outbox.c.status == StatusSaida.FALHOU, _IS_FILE)
+_FILE_AGAIN = (
+    outbox.update()
+    .where(_THIS, outbox.c.status == StatusSaida.FALHOU, sa.not_(outbox.c.mensagem.has_key("de_novo")))
+    .values(
+        status=StatusSaida.PENDENTE,
+        wamid=None,
+        run_at=in_seconds("_seconds"),
+        lease_until=None,
+        mensagem=outbox.c.mensagem + sa.cast({"de_novo": True}, JSONB),
+    )
 )
 _LEFT_AT = sa.select(sa.func.min(outbox.c.enviado_em)).where(
     outbox.c.sessao_id == sa.bindparam("_sessao"),

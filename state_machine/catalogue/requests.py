@@ -92,6 +92,14 @@ def segunda_via(nota: NotaListada, formato: Literal["pdf", "xml"] = "pdf") -> En
     return EnviarArquivo(nota.emissao_id, formato, f"NFSe-{nota.numero}.{formato}", legenda)
 
 
+def nao_chegou(arquivo: EnviarArquivo, numero: str) -> str:
+    """Say that WhatsApp lost an invoice's file, with the news that it carried, and how to get it."""
+    tipo = arquivo.formato.upper()
+    pedido = f"segunda via da nota {numero}" if tipo == "PDF" else f"manda o xml da nota {numero}"
+    qual = f"{arquivo.legenda}\nO {tipo} dela" if arquivo.legenda else f"O {tipo} da NFS-e {numero}"
+    return f"{qual} não chegou pelo WhatsApp. Para receber, escreve _{pedido}_."
+
+
 def segunda_via_enviada(arquivos: Sequence[EnviarArquivo]) -> str:
     """Say which files come, beside what is open."""
     quais = " e o ".join(arquivo.formato.upper() for arquivo in arquivos)

@@ -77,10 +77,14 @@ class Nota:
 
 @dataclass(frozen=True, slots=True)
 class Documento:
-    """The bytes of a PDF or XML, and the media type that they really are."""
+    """The bytes of a PDF or XML, and the media type that they really are.
+
+    ``unmarked``: a PDF drawn as of a note that stands, as nobody said whether it was cancelled.
+    """
 
     conteudo: bytes
     mime: str
+    unmarked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Gateway:
     def __init__(self, *, draws: bool = False) -> None:
         self.natureza = Natureza(draws=draws)
         self.lines = Lines(clock=time.monotonic)
-        self.away = False
+        self.away = self.unmarked = False
         self.asked = 0
 
     def of(self, _canal: Canal) -> Gateway:
@@ -53,7 +53,9 @@ class Gateway:
     async def download(self, _prestador: str, _id_externo: str, formato: str) -> Download:
         """Draw it."""
         self.asked += 1
-        return NotReady("away") if self.away else Documento(f"{formato} {self.asked}".encode(), "application/pdf")
+        if self.away:
+            return NotReady("away")
+        return Documento(f"{formato} {self.asked}".encode(), "application/pdf", self.unmarked)
 
 
 @pytest.fixture
@@ -135,7 +137,13 @@ async def test_a_pdf_that_is_drawn_here_is_drawn_anew_for_every_copy(database: D
         b"xml 3",
         b"xml 3",
     ]
+    gateway.unmarked = True
+    assert await copy() == b"pdf 4"
     gateway.away = True
     assert await copy() == b"pdf 1"
     await database.pool.execute("UPDATE nfse_processada SET status = 'cancelado' WHERE emissao_id = $1", emission)
     assert await copy() is None
+    gateway.away = False
+    assert await copy() is None
+    gateway.unmarked = False
+    assert await copy() == b"pdf 8"

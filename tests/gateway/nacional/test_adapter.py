@@ -545,6 +545,20 @@ async def test_the_pdf_is_drawn_of_the_notes_own_xml(nacional: Nacional, sefin: 
     assert pencil.marks == [None, None, "cancelada"]
 
 
+@pytest.mark.parametrize("events", [(404, refusal("E2003")), (503, b""), (200, {**ENVELOPE, "eventos": [{"x": "y"}]})])
+async def test_a_pdf_waits_for_no_word_of_events(nacional: Nacional, sefin: Sefin, events: tuple[int, Any]) -> None:
+    """Whatever the authority says of them, the page is drawn, and says that nobody knew of an end."""
+    issued = await nacional.submit(await prepared(nacional, invoice()))
+    assert isinstance(issued, Issued)
+    chave = issued.nota.id_externo
+    nacional._danfse = pencil = Pencil()
+    sefin.planned = [sefin.answer("GET", f"/nfse/{chave}", None), events]
+    drawn = await nacional.download(COMPANY, chave, "pdf")
+    unknown = events[0] != 200
+    assert drawn == Documento(b"%PDF-<NFSe xml", "application/pdf", unmarked=unknown)
+    assert pencil.marks == [None]
+
+
 async def test_no_xml_is_a_key(nacional: Nacional) -> None:
     """Stored bytes that are no DPS are not sent."""
     with pytest.raises(ValueError, match=r"\S"):
