@@ -13,7 +13,9 @@ import pytest
 from console.render.charts import bars, columns
 from console.render.export import month, sheet
 from persistence.access.accounts import Papel
+from persistence.fiscal import suspension
 from persistence.staff import dashboard
+from state_machine.protocol.channel import Ambiente
 from tests.narrowing import group
 from tests.road.road_people import until
 
@@ -463,3 +465,29 @@ async def test_a_refusal_of_ours_waits_in_the_queue_of_people(desk: Desk) -> Non
         await desk.refused("814")
         await pool.execute(taken, sessao_id)
         assert row not in (await sara.get("/console"))[1]
+
+
+async def test_a_layout_that_is_refused_is_chosen_by_an_admin(desk: Desk) -> None:
+    """The page says that nothing leaves, and what the authority said; an admin's choice counts, with its reason."""
+    database = desk.office.database
+    async with database.transaction() as connection:
+        assert await suspension.stop_layout(connection, Ambiente.PRODUCAO, "E1235 <finNFSe>", None)
+        assert not await suspension.stop_layout(connection, Ambiente.PRODUCAO, "E1235 de novo", None)
+    choice = {"ambiente": "producao", "leiaute": "nt009", "motivo": "a SEFIN mudou"}
+    async with desk.office.at_work(Papel.SUPERVISOR) as sara:
+        page = (await sara.get("/console/saude"))[1]
+        assert "Ela disse: E1235 &lt;finNFSe&gt;" in page
+        assert "Emitir no leiaute novo" not in page
+        assert (await sara.post("/console/saude/leiaute", choice))[0] == 403
+    async with desk.office.at_work(Papel.ADMIN) as rita:
+        assert (await rita.post("/console/saude/leiaute", {**choice, "leiaute": "2.0"}))[0] == 422
+        assert (await rita.post("/console/saude/leiaute", {**choice, "motivo": ""}))[0] == 422
+        assert "nada é enviado neste ambiente" in (await rita.get("/console/saude"))[1]
+        assert (await rita.post("/console/saude/leiaute", choice))[::2] == (303, "/console/saude")
+        page = (await rita.get("/console/saude"))[1]
+        assert f"novo (NT 009), por escolha de {rita.who.nome}" in page
+        assert "Emitir no leiaute novo" not in page
+        assert "Emitir no antigo" in page
+    audited = "SELECT detalhe ->> 'leiaute' FROM auditoria WHERE acao = 'escolheu o leiaute'"
+    assert await database.pool.fetchval(audited) == "nt009"
+    await database.pool.execute("DELETE FROM nacional_leiaute")
