@@ -124,7 +124,12 @@ def canal(
         )
 
 
-def verificar(cnpj: Annotated[str, typer.Argument(help="CNPJ da empresa.")]) -> None:
+def verificar(
+    cnpj: Annotated[str, typer.Argument(help="CNPJ da empresa.")],
+    canario: Annotated[
+        bool, typer.Option("--canario", help="Pergunta à SEFIN qual leiaute ela aceita, com o que não pode virar nota.")
+    ] = False,
+) -> None:
     """Diz se a empresa pode emitir agora pelo canal nacional; termina com 0 só se pode."""
     from operations.national.verify import verify
 
@@ -135,7 +140,7 @@ def verificar(cnpj: Annotated[str, typer.Argument(help="CNPJ da empresa.")]) -> 
         from bot.operator.restoring import channels_of
 
         async with channels_of(chosen, database) as channels:
-            found = await verify(database, channels, cnpj)
+            found = await verify(database, channels, cnpj, canario=canario)
         able.append(all(each.serve for each in found))
         return [each.dito for each in found]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
 import structlog
@@ -21,7 +21,7 @@ from gateway.lines import CallKind
 from gateway.nacional import errors, outcome, payload
 from gateway.nacional.cancellation import as_it_stands, cancel_finding, cancel_outcome, how_it_ended
 from gateway.nacional.dps import TP_AMB, id_dps, short_reference
-from gateway.nacional.layouts import LayoutChoice, LayoutDays, deadlines, parse
+from gateway.nacional.layouts import REFUSED, LayoutChoice, LayoutDays, deadlines, parse
 from gateway.nacional.processes.danfse import DanfsePool
 from gateway.nacional.processes.signing_process import Signed, Signers, SigningError
 from gateway.nacional.signature import pack
@@ -42,7 +42,6 @@ from state_machine.values.errors import ProsaError
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Hashable
-    from datetime import date
     from pathlib import Path
     from typing import Literal
 
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from state_machine.cancellation.machine import MotivoCancelamento
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
     from state_machine.protocol.audit import Listagem
+    from state_machine.protocol.channel import Leiaute
     from state_machine.protocol.distribution import Ended
     from state_machine.protocol.emission import Download, Finding, Nota, Outcome
 
@@ -230,6 +230,23 @@ class Nacional:
             log.error("signing_failed", reason=str(error))  # noqa: TRY400 - its text is all there is
             return NotSent(f"not signed: {error}")
         return made.xml if isinstance(made, Signed) else payload.refusal(made.porque)
+
+    async def takes(self, intent: InvoiceIntent, agora: datetime, leiaute: Leiaute) -> bool | None:
+        """Ask whether the authority takes a layout, by a document of it that can become no note; ``None``: not told.
+
+        Its schema is believed to be looked at before its rules: who names a rule has taken the layout.
+        """
+        cnpj, reference = intent.prestador.cnpj, str(id_dps(intent))
+        nt009 = date.min if leiaute == "nt009" else None
+        try:
+            opened = await self._to_sign(cnpj, reference)
+            made = await self._signers.canary(payload.encode(intent), self.ambiente, agora, opened, nt009)
+        except (UnusableCertificateError, SigningError):
+            return None
+        said = await self.submit(made.xml) if isinstance(made, Signed) else None
+        if not isinstance(said, Rejected):
+            return None
+        return None if not said.codigos else said.codigos != (REFUSED,)
 
     async def submit(self, payload_: bytes) -> Outcome:
         """Send stored bytes once, as they are; raises ``ValueError`` if they are not a DPS."""

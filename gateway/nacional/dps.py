@@ -150,6 +150,20 @@ def build(intent: InvoiceIntent, facts: Circunstancias) -> bytes:
     return xml
 
 
+def impossible(xml: bytes) -> bytes:
+    """Return a DPS of the same layout that no authority makes a note of, for two reasons that are each enough.
+
+    It names the other environment (E0006), and a competence after its emission (E0015).
+    """
+    root = parse(xml)
+    info = root[0]
+    environment, competence = (info.find(f"{{{NS}}}{name}") for name in ("tpAmb", "dCompet"))
+    environment.text = "1" if environment.text == "2" else "2"
+    competence.text = f"{int(competence.text[:4]) + 2}-01-01"
+    made: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8")
+    return made
+
+
 def checked(document: Any, binding: Any, layout: Layout) -> bytes:
     """Write a binding as XML that the official schema accepts. Raises ``ValueError`` with what the schema says."""
     xml: bytes = _SERIALIZER.render(binding, ns_map={None: NS}).encode()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from gateway.nacional.adapter import Nacional
 from gateway.nacional.payload import unfit
 from gateway.port import InvoiceIntent, Rps, Tomador
 from operations.channel import company_of
@@ -44,8 +45,11 @@ class Conferido:
     serve: bool
 
 
-async def verify(database: Database, channels: Channels, cnpj: str) -> list[Conferido]:
-    """Look at registration and layout, certificate and city, code, series. Raises ``CommandRefusedError``."""
+async def verify(database: Database, channels: Channels, cnpj: str, *, canario: bool = False) -> list[Conferido]:
+    """Look at registration and layout, certificate and city, code, series. Raises ``CommandRefusedError``.
+
+    ``canario``: the authority is asked which layout it takes too, by documents that can become no note.
+    """
     async with database.transaction() as connection:
         company = await company_of(connection, cnpj)
         empresa, agora = await get_company(connection, company.id)
@@ -67,6 +71,7 @@ async def verify(database: Database, channels: Channels, cnpj: str) -> list[Conf
         return [
             await _document(gateway, intent, unfit(company)),
             *([Conferido(f"IBS/CBS: {lacks}.", serve=True)] if lacks else []),
+            *([await _canary(gateway, intent, agora)] if canario else []),
             *await _city(database, cities, canal, empresa, hoje),
             await _shared(database, canal, sequencia) or await _series(gateway, intent, rps, bloqueado),
         ]
@@ -94,6 +99,22 @@ async def _document(gateway: FiscalGateway, intent: InvoiceIntent, complaint: st
     if refused is None:
         return Conferido("Cadastro e leiaute: uma nota de exemplo cabe no leiaute de hoje.", serve=True)
     return Conferido(f"Cadastro e leiaute: {gateway.explain(refused).texto}.", serve=False)
+
+
+async def _canary(gateway: FiscalGateway, intent: InvoiceIntent, agora: datetime) -> Conferido:
+    """Say which layout the authority takes, as far as it answers."""
+    assert isinstance(gateway, Nacional)  # noqa: S101 - who has cities is it
+    old, new = [await gateway.takes(intent, agora, leiaute) for leiaute in ("1.01", "nt009")]
+    said = {
+        (True, False): "o 1.01, e recusa o da NT 009",
+        (False, True): "o da NT 009, e recusa o 1.01",
+        (True, True): "os dois",
+    }.get((bool(old), bool(new)))
+    if old is None or new is None:
+        return Conferido("Leiaute: não deu para saber qual a SEFIN aceita; nenhuma nota foi feita.", serve=True)
+    if said is None:
+        return Conferido("Leiaute: a SEFIN recusa os dois que a Prosa faz; nenhuma nota foi feita.", serve=False)
+    return Conferido(f"Leiaute: a SEFIN aceita {said}; nenhuma nota foi feita.", serve=True)
 
 
 async def _city(

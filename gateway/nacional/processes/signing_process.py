@@ -115,6 +115,13 @@ class Signers:
         """
         return await self._signed({"dps": stored.decode(), **_shape(nt009), **_common(ambiente, agora, with_)})
 
+    async def canary(
+        self, stored: bytes, ambiente: Ambiente, agora: datetime, with_: OpenA1, nt009: date | None
+    ) -> Signed | Unfit:
+        """Make the signed DPS of an invoice that can become no note. Raises ``SigningError``."""
+        asked = {"canario": True, "dps": stored.decode(), **_shape(nt009), **_common(ambiente, agora, with_)}
+        return await self._signed(asked)
+
     async def unsigned(
         self, stored: bytes, ambiente: Ambiente, agora: datetime, nt009: date | None = None
     ) -> Unfit | None:
@@ -256,6 +263,8 @@ def _cancellation(about: dict[str, str], ambiente: Ambiente, agora: datetime) ->
 def _signed(asked: dict[str, Any], ambiente: Ambiente, agora: datetime) -> str:
     if "dps" in asked:
         reference, xml, layout = _dps(asked["dps"], ambiente, agora, asked.get("nt009"))
+        if asked.get("canario"):
+            xml = dps.impossible(xml)
     else:
         reference, xml, layout = _cancellation(asked["cancelamento"], ambiente, agora)
     key, certificate = _identity(asked)

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.operator.restoring import channels_of
 from gateway.nacional.layouts import LayoutChoice
 from gateway.nacional.signature import unpack
+from operations.national.verify import verify
 from persistence.fiscal import suspension
+from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from state_machine.protocol.channel import Ambiente, Canal
 from tests.road.national.test_national_road import _certificate, _confirmed, _led_there, _one_note
@@ -126,3 +129,23 @@ async def test_what_was_made_before_the_change_stops_nothing(road: Road) -> None
     assert await road.database.pool.fetchval("SELECT parado_em FROM nacional_leiaute") is None
     await ana.files()
     assert _silent(ana)
+
+
+@pytest.mark.parametrize(
+    ("since", "said"),
+    [(None, "aceita o 1.01, e recusa o da NT 009"), (BEFORE, "aceita o da NT 009, e recusa o 1.01")],
+)
+async def test_the_authority_is_asked_which_layout_it_takes_and_makes_no_note(
+    road: Road, since: date | None, said: str
+) -> None:
+    """One sentence; what is sent breaks two rules, whatever its shape."""
+    _takes_nt009(road, since)
+    notes, refused = len(road.world.sefin.notes), len(_refused(road))
+    async with channels_of(road.house.settings, road.database) as channels:
+        told = await verify(road.database, channels, COMPANY.cnpj, canario=True)
+    (line,) = [each for each in told if each.dito.startswith("Leiaute:")]
+    assert (said in line.dito, line.serve) == (True, True)
+    assert len(road.world.sefin.notes) == notes
+    codes = sorted(_refused(road)[refused:])
+    assert codes[1] == ["E1235"]
+    assert {"E0006", "E0015"} <= set(codes[0])
