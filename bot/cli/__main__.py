@@ -144,6 +144,7 @@ def empresa_add(
     ] = None,
 ) -> None:
     """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza o que for dito."""
+    from bot.operator.doctor import layout_of
     from gateway.registry import rows_for
     from operations.channel import left_out_of
     from operations.company import CompanyForm, add_company
@@ -176,7 +177,8 @@ def empresa_add(
     async def work(database: Database) -> list[str]:
         await add_company(database, form, Canal(chosen.gateway), rows_for(chosen))
         said = f"{razao_social} pode emitir; telefones autorizados nesta chamada: {len(usuario)}."
-        return [said, *await left_out_of(database, rows_for(chosen), cnpj)]
+        lacks = await left_out_of(database, rows_for(chosen), cnpj)
+        return [said, *await layout_of(database, chosen, cnpj), *lacks]
 
     on_database(work, chosen)
 

@@ -18,13 +18,14 @@ from sqlalchemy.exc import ArgumentError
 
 from gateway.nacional.layouts import deadlines, nt009_from
 from gateway.nacional.payload import TOLD_SINCE
+from operations.channel import company_of
 from persistence import roles
 from persistence.access.accounts import Alcance
 from persistence.db.dsn import for_asyncpg
 from persistence.db.engine import Database
 from persistence.db.migrate import Schema, newest, standing
 from persistence.embedded.supervisor import running
-from persistence.people import certificates
+from persistence.people import certificates, channels
 from persistence.tables import metadata
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.local_time import SAO_PAULO
@@ -212,6 +213,17 @@ async def about_layouts(connection: Any, settings: Settings) -> list[Achado]:
         if row["simples"] and hoje >= TOLD_SINCE:
             lines.append(aviso(f"Simples em 2027: {ambiente}", _SIMPLES.format(empresas=row["simples"])))
     return lines
+
+
+async def layout_of(database: Database, settings: Settings, cnpj: str) -> list[str]:
+    """Say until when the layout holds in which a company's notes go out; nothing on a channel of one layout."""
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        chosen = await channels.chosen(connection, company.id)
+    if chosen.nome != "nacional":
+        return []
+    line = _layout(settings, chosen.ambiente or Ambiente(settings.fiscal_environment), datetime.now(SAO_PAULO).date())
+    return [f"{line.assunto[0].upper()}{line.assunto[1:]}: {line.dito}."]
 
 
 def _group(settings: Settings, ambiente: Ambiente, empresas: int, hoje: date) -> list[Achado]:

@@ -25,6 +25,9 @@ def storm(
     minutes_max: Annotated[float, typer.Option(help="Depois disto ninguém mais começa.")] = 60.0,
     kills_every: Annotated[str, typer.Option(help="Segundos entre golpes, como 0.3-6.")] = "0.3-6",
     gateway_faults: Annotated[float, typer.Option(min=0, max=1, help="Parte das chamadas que falha.")] = 0.2,
+    troca_leiaute: Annotated[
+        bool, typer.Option("--troca-leiaute", help="No meio, a SEFIN passa ao leiaute da NT 009 sem avisar.")
+    ] = False,
     unique: Annotated[bool, typer.Option("--unique/--not-unique", help="O gateway barra a segunda cópia?")] = True,
     canal: Annotated[Selection, typer.Option(help="Por onde as notas saem: um canal, ou os dois ao mesmo tempo.")] = (
         Selection.PLUGNOTAS
@@ -59,6 +62,7 @@ def storm(
         kills_every=between,
         gateway_faults=gateway_faults,
         unique=unique,
+        new_layout=troca_leiaute,
         channels=tuple(CHANNELS) if canal is Selection.AMBOS else (canal.value,),
     )
     raise typer.Exit(run(plan, json, report))

@@ -30,6 +30,7 @@ class Plan:
     gateway_faults: float = 0.2
     unique: bool = True
     channels: tuple[str, ...] = ("plugnotas",)
+    new_layout: bool = False  # the national authority changes its layout in the middle, without a word
 
 
 class Kind(StrEnum):

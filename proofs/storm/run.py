@@ -7,7 +7,8 @@ import contextlib
 import time
 from collections import Counter
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
@@ -41,6 +42,16 @@ if TYPE_CHECKING:
     from proofs.storm.plan import Plan
 
 DRAIN_LIMIT = 180.0  # seconds; the target is 60, and what is not done by then is stuck
+OPERATOR_LOOKS = 2.0  # seconds
+# What the console's button does.
+CHOOSE = """
+WITH chosen AS (
+    UPDATE nacional_leiaute SET escolha = 'nt009', parado_em = NULL, quem = 'tempestade'
+    WHERE parado_em IS NOT NULL RETURNING ambiente
+)
+UPDATE nfse_emissao SET proxima_acao_em = now()
+WHERE retida = 'leiaute' AND proxima_acao_em IS NOT NULL AND EXISTS (SELECT FROM chosen)
+"""
 LOOK_EVERY = 0.2  # seconds
 CALM_LOOKS = 3  # in a row: between two ticks of one message nothing is under way for a moment
 OPEN_ROWS = {
@@ -126,11 +137,15 @@ class Storm:
         self.weather = Weather(plan, world, servers, self.processes, self.oblivion)
         self._slots = asyncio.Semaphore(plan.people)
         self.begun: dict[str, Wish] = {}
+        self._half = asyncio.Event()
+        self._turn: asyncio.Task[None] | None = None
 
     async def rage(self, crowd: list[Wish]) -> list[asyncio.Task[None]]:
         """Let the crowd talk in bad weather until the last one has confirmed; returns who still waits for files."""
         cloud(self._world, self._plan)
         storm = asyncio.create_task(self.weather.rage(lambda: len(self.begun)))
+        if self._plan.new_layout:
+            self._turn = asyncio.create_task(self._change_layout())
         deadline = time.monotonic() + self._plan.minutes_max * 60
         waiting: list[asyncio.Task[None]] = []
         talks: list[asyncio.Task[None]] = []
@@ -146,9 +161,28 @@ class Storm:
         clear(self._world, self._plan)
         return waiting
 
+    async def _change_layout(self) -> None:
+        """Have the authority take the other layout once half of the crowd has begun; an operator chooses it, once told.
+
+        A database that forgets the choice stops again, and is told again.
+        """
+        await self._half.wait()
+        sefin = self._world.sefin
+        sefin.config = replace(sefin.config, nt009=date(2026, 1, 1))
+        while True:
+            await asyncio.sleep(OPERATOR_LOOKS)
+            with contextlib.suppress(OSError, asyncpg.PostgresError, TimeoutError):
+                connection = await asyncpg.connect(self._servers.database_url)
+                try:
+                    await connection.execute(CHOOSE)
+                finally:
+                    await connection.close()
+
     async def _talk(self, wish: Wish, waiting: list[asyncio.Task[None]]) -> None:
         self.begun[wish.who] = wish
         self._watch("begun", 1)
+        if len(self.begun) >= self._plan.emissions // 2:
+            self._half.set()
         person = Person(self._world.meta, wish)
         try:
             await self._lived(person, person.confirm)
@@ -188,6 +222,13 @@ class Storm:
         """Wait until nothing is under way, inside or outside; returns the seconds, None past the limit."""
         started = time.monotonic()
         await self.weather.calm()
+        try:
+            return await self._drained(started)
+        finally:
+            if self._turn is not None:
+                self._turn.cancel()
+
+    async def _drained(self, started: float) -> float | None:
         calm = 0
         while time.monotonic() - started < DRAIN_LIMIT:
             busy = [channel.busy(self._world) for channel in channels_of(self._plan.channels)]

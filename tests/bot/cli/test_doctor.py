@@ -351,6 +351,7 @@ async def test_the_change_of_the_national_layout_is_told_a_month_before(
         "INSERT INTO empresa_canal (empresa_id, tipo, canal) SELECT id, 'servico', 'nacional' FROM empresa"
     )
     [line] = await doctor.about_layouts(pool, changed)
+    told = await doctor.layout_of(one_company, changed, await pool.fetchval("SELECT cnpj FROM empresa"))
     await pool.execute("UPDATE empresa SET regime = 'normal'")
     wanting = [
         (await doctor.about_layouts(pool, changed.model_copy(update={"nacional_ibs_cbs_obrigatorio": day})))[1]
@@ -367,4 +368,5 @@ async def test_the_change_of_the_national_layout_is_told_a_month_before(
         ("grupo IBS/CBS: producao", "falha"),
     ]
     assert (line.assunto, line.veredito) == (subject, verdict)
+    assert told == [f"L{subject[1:]}: {line.dito}."]
     assert ("PROSA_NACIONAL_NT009_PRODUCAO" in line.dito) is (days is None)

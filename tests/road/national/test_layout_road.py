@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bot.operator.restoring import channels_of
+from gateway.nacional import layouts
 from gateway.nacional.layouts import LayoutChoice
 from gateway.nacional.signature import unpack
 from operations.national.verify import verify
@@ -16,7 +18,8 @@ from persistence.fiscal import suspension
 from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from state_machine.protocol.channel import Ambiente, Canal
-from tests.road.national.test_national_road import _certificate, _confirmed, _led_there, _one_note
+from state_machine.values.local_time import SAO_PAULO
+from tests.road.national.test_national_road import _certificate, _confirmed, _led_there, _one_note, _status
 from tests.road.road_people import QUICK, open_road, until
 from tests.road.road_stage import waits_passing
 
@@ -149,3 +152,51 @@ async def test_the_authority_is_asked_which_layout_it_takes_and_makes_no_note(
     codes = sorted(_refused(road)[refused:])
     assert codes[1] == ["E1235"]
     assert {"E0006", "E0015"} <= set(codes[0])
+
+
+CALENDAR = date(2027, 1, 1)  # of the product, where no setting says otherwise
+DAYS = [date(2026, 11, 27), date(2026, 12, 1), date(2026, 12, 15), date(2026, 12, 31)]
+DAYS += [date(2027, 1, 1), date(2027, 1, 2), date(2027, 2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("switch", "sozinho"),
+    [
+        (date(2026, 12, 1), False),
+        (date(2026, 12, 15), True),
+        (date(2027, 1, 1), False),
+        (date(2027, 1, 2), True),  # by itself back to the former one, and then an operator
+    ],
+)
+async def test_the_turn_of_the_year(road: Road, monkeypatch: pytest.MonkeyPatch, switch: date, sozinho: bool) -> None:
+    """Over all days that sources name, whenever the authority changes: one note each, and nobody hears of it.
+
+    A day is played by moving what is compared with it; on each, one person's first call is lost.
+    """
+    hoje = datetime.now(SAO_PAULO).date()
+    leiaute = _choice(road)
+    leiaute.sozinho = sozinho
+    made: list[tuple[str, Person]] = []
+    for day in DAYS:
+        moved = {HOM: hoje + (date(2026, 12, 1) - day)}
+        monkeypatch.setattr(layouts, "FIRST_NAMED", moved)
+        leiaute.calendario = hoje + (CALENDAR - day)
+        _takes_nt009(road, hoje + (switch - day))
+        road.world.sefin.faults.set("erro_500", times=1, method="POST")
+        async with waits_passing(road):
+            person, session = await _confirmed(road)
+            await until(partial(_settled_or_stopped, road, session))
+            if await road.database.pool.fetchval("SELECT parado_em FROM nacional_leiaute"):
+                await _choose(road, "nt009" if switch <= day else "1.01")
+            note = await _one_note(road, road.world.sefin, session)
+            assert (b"<finNFSe>" in unpack(note.packed)) is (switch <= day)
+            await person.files()
+            made.append((session, person))
+    leiaute.calendario = None
+    assert len({session for session, _ in made}) == len(DAYS)
+    assert all(_silent(person) for _, person in made)
+
+
+async def _settled_or_stopped(road: Road, session: str) -> bool:
+    stopped = await road.database.pool.fetchval("SELECT parado_em FROM nacional_leiaute")
+    return stopped is not None or await _status(road, session) == "concluido"

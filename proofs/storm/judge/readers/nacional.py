@@ -107,6 +107,8 @@ def due(note: Note, wish: Wish, summary: Summary, customer: str) -> dict[str, An
         for path, percent in (("Fed", issuer.tributos_federal), ("Est", issuer.tributos_estadual)):
             fields[f"valores.trib.totTrib.pTotTrib.pTotTrib{path}"] = f"{Decimal(percent or 0):.2f}"
         fields["valores.trib.totTrib.pTotTrib.pTotTribMun"] = f"{Decimal(issuer.tributos_municipal or 0):.2f}"
+    if "finNFSe" in sent:  # the layout of NT 009
+        fields |= {"finNFSe": "0", "indDest": "0"}
     if note.replaces:
         fields |= {REPLACES: note.replaces, "subst.cMotivo": "99", "subst.xMotivo": MOTIVE}
     if summary.named and not any(path.startswith("toma.end.") for path in sent):  # the register did not answer
