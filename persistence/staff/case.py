@@ -112,6 +112,21 @@ SUBSTITUIDAS: sa.Select[int] = (
     .join(_other, _other.c.emissao_id == _of_it.c.id)
     .where(nfse_emissao.c.session_id.is_not(None))
 )
+# A wish for one of the staff is its person's: it stands at the session that was the newest when it was said.
+_asked_at = session_snapshot.alias("pedida")
+PEDIU: sa.ColumnElement[str | None] = sa.case(
+    (
+        _S.id
+        == sa.select(sa.func.max(_asked_at.c.id))
+        .where(
+            _asked_at.c.conversa == conversas.c.conversa,
+            _asked_at.c.created_at <= conversas.c.pessoa_pedida_em,
+        )
+        .correlate(conversas)
+        .scalar_subquery(),
+        conversas.c.pessoa_motivo,
+    )
+).label("pessoa_motivo")
 _window = sa.func.now() - conversas.c.ultima_entrada_em < WINDOW
 _SESSION = (
     sa.select(
@@ -125,7 +140,7 @@ _SESSION = (
         conversas.c.atendente_id,
         conversas.c.assumida_em,
         conversas.c.pessoa_pedida_em,
-        conversas.c.pessoa_motivo,
+        PEDIU,
         _window.label("janela_aberta"),
         SHOWN.label("atendente"),
         empresa.c.razao_social,

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from persistence.access.accounts import SHOWN
 from persistence.conversations.conversations import APAGADO
-from persistence.staff.case import CANCELADAS, NOTA, SUBSTITUIDAS, SUBSTITUTA_DA_SESSAO, may_see
+from persistence.staff.case import CANCELADAS, NOTA, PEDIU, SUBSTITUIDAS, SUBSTITUTA_DA_SESSAO, may_see
 from persistence.staff.groups import taken_up
 from persistence.staff.orders import waiting
 from persistence.tables import (
@@ -85,7 +85,8 @@ WITH olhos AS (
         WHERE c.atendente_id IS NOT NULL
     UNION ALL
     SELECT s.id, 'pediu_pessoa' FROM conversas c CROSS JOIN LATERAL (
-        SELECT id FROM session_snapshot WHERE conversa = c.conversa ORDER BY id DESC LIMIT 1) s
+        SELECT id FROM session_snapshot WHERE conversa = c.conversa AND created_at <= c.pessoa_pedida_em
+        ORDER BY id DESC LIMIT 1) s
         WHERE c.pessoa_pedida_em IS NOT NULL
 )
 SELECT o.id, array_agg(DISTINCT o.causa) AS causas FROM olhos o JOIN session_snapshot s ON s.id = o.id
@@ -112,7 +113,7 @@ _COLUMNS = (
     NOTA,
     SUBSTITUTA_DA_SESSAO,
     conversas.c.atendente_id,
-    conversas.c.pessoa_motivo,
+    PEDIU,
     SHOWN.label("atendente"),
     sa.func.extract("epoch", sa.func.now() - _S.created_at).label("idade"),
 )

@@ -65,3 +65,26 @@ async def test_a_refusal_waits_for_staff_whatever_its_person_begins(office: Offi
         assert await open_now() == (True, 1)
     await pool.execute(_TAKEN_UP, "copia-2", "copia-3", "aprovado")
     assert await open_now() == (False, 0)
+
+
+async def test_a_wish_for_a_person_stands_where_it_was_said(office: Office) -> None:
+    """What its person begins afterwards is neither the wish's place nor its time, and says nothing of it."""
+    database, pool = office.database, office.database.pool
+    said = await pool.fetchval(_REFUSED, await emission(database, status="concluido", proxima_acao_em=None))
+    await pool.execute("UPDATE session_snapshot SET estado = 'aprovado' WHERE sessao_id = $1", said)
+    conversa = await pool.fetchval("SELECT conversa FROM session_snapshot WHERE sessao_id = $1", said)
+    await pool.execute(
+        "UPDATE conversas SET pessoa_pedida_em = clock_timestamp(), pessoa_motivo = 'palavras' WHERE conversa = $1",
+        conversa,
+    )
+    await pool.execute(_TAKEN_UP, said, "depois-1", "aprovado")
+    async with database.alone() as connection:
+        rows = await queue.needing_eyes(connection, Alcance(todas=True), queue.Filtros(), 50)
+    assert [row.sessao_id for row in rows if "pediu_pessoa" in row.causas] == [said]
+    async with office.at_work(Papel.LEITURA) as sara:
+        asked, later = [(await sara.get(f"/console/sessoes/{each}"))[1] for each in (said, "depois-1")]
+        listed = (await sara.get("/console?ver=todas"))[1]
+    assert "A pessoa pediu alguém da equipe" in asked
+    assert "A pessoa pediu alguém da equipe" not in later
+    assert listed.count("quer falar com uma pessoa") == 1
+    await pool.execute("UPDATE conversas SET pessoa_pedida_em = NULL WHERE conversa = $1", conversa)
