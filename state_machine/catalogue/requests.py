@@ -92,7 +92,7 @@ def segunda_via(nota: NotaListada, formato: Literal["pdf", "xml"] = "pdf") -> En
     return EnviarArquivo(nota.emissao_id, formato, f"NFSe-{nota.numero}.{formato}", legenda)
 
 
-def nao_chegou(arquivo: EnviarArquivo, numero: str) -> str:
+def sem_arquivo(arquivo: EnviarArquivo, numero: str) -> str:
     """Say that WhatsApp lost an invoice's file, with the news that it carried, and how to get it."""
     tipo = arquivo.formato.upper()
     pedido = f"segunda via da nota {numero}" if tipo == "PDF" else f"manda o xml da nota {numero}"
