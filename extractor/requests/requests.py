@@ -195,9 +195,9 @@ _OPEN: Final = frozenset(
 )
 _ENDED: Final = _STANDS - _OPEN
 _SOME_DOCUMENT: Final = re.compile(
-    r"\b(?!(?:20\d{13}|20\d\d[/-]\d{1,11})\b(?![./-]))(?=[\w./-]*\d)[\w./-]{11,20}\b"  # a note's number is none
+    r"\b(?!(?:20\d{13}|20\d\d[/-]\d{1,11})\b(?![./-]))(?=[\w./-]{0,19}\d)[\w./-]{11,20}\b"  # a note's number is none
 )
-_ADDRESS: Final = re.compile(r"\S+@\S+")
+_ADDRESS: Final = re.compile(r"\S{1,64}@\S+")
 _SAID_AGAIN: Final = re.compile(rf"\b{_AGAIN}\b")
 _ITS_NUMBER: Final = re.compile(rf"\b[ao] (?:numero |n[.o°º]? ?)?(?P<n>{SHOWN})\b(?![.,/]\d)")
 _TOKEN: Final = re.compile(r"\w+")
@@ -207,7 +207,7 @@ _PERIODS: Final = re.compile(
 _NAME_END: Final = re.compile(rf"(?: (?:d[aeo]|em|n[ao]))* ?(?:{_PERIODS.pattern})")
 _NAME_WORDS: Final = 4  # of a client's name in such a turn
 _NO_NAMES: Final = _NOTES | _SUMS | _LISTS | _MADE | _STANDS | {"igual", "mesma", "mesmo", "cancelar", "eu"}
-_AND: Final = re.compile(r"\W*e\b")
+_AND: Final = re.compile(r"\W{0,9}e\b")
 
 
 @dataclass(frozen=True, slots=True)
