@@ -13,7 +13,7 @@ import orjson
 from persistence.db import jsontext
 from persistence.queue.arrival import Arrival
 from persistence.queue.tick import Tick
-from persistence.rows.inbox_rows import MessageRow, MetaNoticeRow, MovedRow, StatusRow, UnreadableRow
+from persistence.rows.inbox_rows import LeftNumberRow, MessageRow, MetaNoticeRow, MovedRow, StatusRow, UnreadableRow
 from state_machine.values.certificate import is_certificate_file
 from state_machine.values.text.untrusted import legible_values
 
@@ -30,6 +30,7 @@ TICK_LANES = 32  # a person's ticks keep their order, and under load many people
 # What is kept of a certificate that somebody sent: that it came. Without its media id nobody can fetch it; what stood
 # under it may be its password.
 _SPARED = {"filename": "certificado.pfx", "mime_type": "application/x-pkcs12"}
+_NUMBER_CHANGED = frozenset({"user_changed_number", "customer_changed_number"})  # Meta's words, new and old
 _LONGEST_KEY = 200  # characters; a wamid has about 60, an index row takes 2,700 bytes
 _LONGEST_ID = 140  # characters; a BSUID has at most 131
 
@@ -109,7 +110,7 @@ def _value(entry: dict[str, Any], change: dict[str, Any], value: dict[str, Any])
             yield _notice(entry, {"field": "messages", "nao_lida": _given(message, "id")})
             continue
         try:
-            yield _moved(value, message) or _message(value, message)
+            yield _moved(value, message) or _left(value, message) or _message(value, message)
         except (_MisshapenError, _NobodyError) as error:
             yield _illegible(message, type(error).__name__)
     for status in statuses:
@@ -136,11 +137,8 @@ def _is_said_to_nobody(message: Any) -> bool:
 
 def _message(value: dict[str, Any], received: Any) -> Arrival:
     number, shown = _metadata(value)
-    wamid, sender, bsuid = _needed(received, "id"), _given(received, "from"), _given(received, "from_user_id")
-    contact = _contact(value, sender, bsuid)
-    user = bsuid or _text(contact.get("user_id")) or sender or _text(contact.get("wa_id"))
-    if not user:
-        raise _NobodyError
+    wamid = _needed(received, "id")
+    user, contact = _sender(value, received)
     if is_certificate_file(received):
         received = {**received, "document": _SPARED}
     return Arrival.of(
@@ -152,10 +150,25 @@ def _message(value: dict[str, Any], received: Any) -> Arrival:
     )
 
 
+def _sender(value: dict[str, Any], received: Any) -> tuple[str, dict[str, Any]]:
+    """Return the id of who wrote, and their contact; raises ``_NobodyError``."""
+    sender, bsuid = _given(received, "from"), _given(received, "from_user_id")
+    contact = _contact(value, sender, bsuid)
+    user = bsuid or _text(contact.get("user_id")) or sender or _text(contact.get("wa_id"))
+    if not user:
+        raise _NobodyError
+    return user, contact
+
+
+def _system(received: Any) -> dict[str, Any]:
+    about = received.get("system") if isinstance(received, dict) and received.get("type") == "system" else None
+    return about if isinstance(about, dict) else {}
+
+
 def _moved(value: dict[str, Any], received: Any) -> Arrival | None:
     """Return the notice that a person's id became another one, ``None`` for any other message."""
-    about = received.get("system") if isinstance(received, dict) and received.get("type") == "system" else None
-    if not isinstance(about, dict) or about.get("previous_user_id") is None:
+    about = _system(received)
+    if about.get("previous_user_id") is None:
         return None
     (number, _), wamid = _metadata(value), _needed(received, "id")
     before, now = _needed(about, "previous_user_id"), _needed(about, "user_id")
@@ -163,6 +176,20 @@ def _moved(value: dict[str, Any], received: Any) -> Arrival | None:
         MovedRow(_lane(number, now), before, now),
         chave=_bounded(wamid, _LONGEST_KEY),
         lane=_lane(number, before),
+        correlacao=correlation(),
+    )
+
+
+def _left(value: dict[str, Any], received: Any) -> Arrival | None:
+    """Return the notice that a person gave the telephone up from which it comes, ``None`` for any other message."""
+    if _system(received).get("type") not in _NUMBER_CHANGED or (telefone := _given(received, "from")) is None:
+        return None
+    (number, _), wamid = _metadata(value), _needed(received, "id")
+    user, _ = _sender(value, received)
+    return Arrival.of(
+        LeftNumberRow(telefone),
+        chave=_bounded(wamid, _LONGEST_KEY),
+        lane=_lane(number, user),
         correlacao=correlation(),
     )
 

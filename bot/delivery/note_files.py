@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gateway.mail.message import MailedFile
 from persistence.batches import mailed_notes
+from state_machine.machine.effects import file_name
 from state_machine.mailing.delivery import MailIncomplete
 from state_machine.protocol.emission import Documento
 
@@ -36,5 +37,5 @@ class NoteFiles:
                 documento = await self._attachments.fetch(nota["emissao_id"], formato)
                 if not isinstance(documento, Documento):
                     return MailIncomplete()
-                files.append(MailedFile(f"NFSe-{nota['numero']}.{formato}", documento.mime, documento.conteudo))
+                files.append(MailedFile(file_name(nota["numero"], formato), documento.mime, documento.conteudo))
         return tuple(files)

@@ -31,7 +31,7 @@ from persistence.queue import doubts, outbox
 from persistence.queue.doubts import LostAnswer
 from persistence.rows.outbox_messages import MisshapenMessageError, parse
 from state_machine.catalogue.choices import VER_OPCOES
-from state_machine.catalogue.requests import nao_chegou
+from state_machine.catalogue.requests import sem_arquivo
 from state_machine.machine.effects import EnviarArquivo, EnviarLink
 from state_machine.machine.effects import Mensagem as Resposta
 
@@ -270,7 +270,7 @@ async def lost_file(connection: Connection, lost: Any | None, failure: Failure |
         outbox.enqueue(
             connection,
             conversa=lost.conversa,
-            mensagem=Resposta(nao_chegou(arquivo, lost.numero)),
+            mensagem=Resposta(sem_arquivo(arquivo, lost.numero)),
             sessao_id=lost.sessao_id,
             chave=f"nao_chegou:{lost.id}",
             correlacao=lost.correlacao,

@@ -19,7 +19,15 @@ from bot.policy import limites_mei_of
 from bot.subjects.account_notices import Notices
 from bot.subjects.moving import Moves
 from bot.subjects.table import handlers_of, open_subjects
-from persistence.rows.inbox_rows import GatewayRow, MessageRow, MetaNoticeRow, MovedRow, StatusRow, UnreadableRow
+from persistence.rows.inbox_rows import (
+    GatewayRow,
+    LeftNumberRow,
+    MessageRow,
+    MetaNoticeRow,
+    MovedRow,
+    StatusRow,
+    UnreadableRow,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -62,6 +70,7 @@ async def open_worker(stores: Stores, outside: Outside, pumps: Pumps, door: Door
     no_subjects = (
         RowHandler(MessageRow, notices.unless_foreign(settings.whatsapp_phone_number_id, conversations.on_messages)),
         one_row(MovedRow, moves.on_moved),
+        one_row(LeftNumberRow, moves.on_left),
         RowHandler(GatewayRow, pumps.hints.on_hint),
         RowHandler(StatusRow, Ticks(database, lanes, stores.metrics).on_status),
         RowHandler(MetaNoticeRow, notices.on_notice),

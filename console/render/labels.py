@@ -71,6 +71,7 @@ EMISSOES: Final[Mapping[str, str]] = {
 LINHAS: Final[Mapping[str, str]] = {
     "mensagem": "mensagem",
     "mudou_de_id": "mudança de número",
+    "deixou_numero": "número que a pessoa deixou",
     "status": "recibo de mensagem",
     "aviso_meta": "aviso da Meta",
     "ilegivel": "mensagem que não se lê",
@@ -355,6 +356,8 @@ def por_que_pediu(motivo: str) -> str:
             return "escreveu que quer falar com uma pessoa"
         case "reclamacao":
             return "reclamou de uma nota"
+        case "trocou_numero":
+            return "trocou de número e não emite mais deste; confirme quem está no novo antes de liberar"
         case _:
             row = field_named(campo)
             return f"não saiu da pergunta sobre {row.staff_name}" if row else "não saiu de uma pergunta"

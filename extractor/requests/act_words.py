@@ -34,6 +34,8 @@ _TO_DO: Final = r"(?:cancelar|desistir|anular|estornar|corrigir|alterar|emitir|m
 _OF_IT: Final = r"(?: (?:uma?|as?|os?|ess[ae]|ela|ele|isso|nota|fiscal|valor|cnpj|nome|servico|dados))*"
 _COST: Final = r"(?:prazo|limite|custo|multa|taxa|problema)"
 # A question about an act, with or without its mark: how, until when, at what cost, what if, whether at all.
+# The number of a note as it is shown: plain, with its year before or behind it, with a digit of its own.
+SHOWN: Final = r"20\d\d[/-]\d{1,11}|\d{3,15}/20\d\d|\d{3,15}-\d{1,3}|\d{1,3}(?:\.\d{3})+|\d{1,15}"
 ABOUT: Final = Cued(
     "alt anu can cor des emi est mud ret tro",
     rf"\b(?:(?:em )?quanto tempo|quantos dias|ate (?:quando|que (?:dia|hora))|"

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from extractor.contract import Ato
-from extractor.requests.act_words import ABOUT, QUESTION, REPEAT
+from extractor.requests.act_words import ABOUT, QUESTION, REPEAT, SHOWN
 from extractor.requests.requests import RequestKind, read_request, without_requests
 from extractor.requests.yes_no import standalone
 from extractor.text.folding import read
@@ -77,11 +77,11 @@ ANOTHER: Final = re.compile(r"(?:nao[,.!]? ?)?(?:eh?|era|(?:eh? )?p(?:a)?r[ao]) 
 CHANGES: Final = re.compile(
     r"\b(?:mud[ae]r?|tro(?:ca|car|que)|corrij[ae]|corrigir?|corrige|alter(?:a|ar|e)|arrum(?:a|ar|e)|acert(?:a|ar|e)|"
     r"substitu(?:i|ir|a)|edit(?:a|ar|e)|consert(?:a|ar|e))\b[^.\n]{0,30}?"
-    r"\bnota (?:fiscal )?(?:n(?:ro|um|umero|[.o°º])?\.? ?)?(?P<n>\d{1,15})\b(?![.,]?\d)"
+    rf"\bnota (?:fiscal )?(?:n(?:ro|um|umero|[.o°º])?\.? ?)?(?P<n>{SHOWN})\b(?![.,]?\d)"
 )
 # Of which note somebody speaks: "a nota 1 saiu errada", "errei a nota fiscal nº 12".
 NUMBERED: Final = re.compile(
-    r"\bnota (?:fiscal )?(?:n(?:ro|um|umero|[.o°º])?\.? ?)?(?P<n>\d{1,15})\b(?![.,]?\d)(?! (?:reais|real|conto|pila)\b)"
+    rf"\bnota (?:fiscal )?(?:n(?:ro|um|umero|[.o°º])?\.? ?)?(?P<n>{SHOWN})\b(?![.,]?\d)(?! (?:reais|real|conto|pila)\b)"
 )
 _IS_WRONG: Final = re.compile(r"\b(?:errad[oa]|err(?:o|ei|ou|aram)|incorret[oa]|trocad[oa]|duplicad[oa])\b")
 GOOD_NEWS: Final = re.compile(  # of the money: "recebi o pix"; "recebi a nota e o valor ta diferente" is none

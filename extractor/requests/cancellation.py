@@ -11,7 +11,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
 from extractor.amounts.find import mark_amounts
-from extractor.requests.act_words import ABOUT
+from extractor.requests.act_words import ABOUT, SHOWN
 from extractor.requests.yes_no import is_no, is_yes
 from extractor.text.folding import read
 from extractor.text.marks import Canvas, Skeleton
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PorNumero:
-    """The note of this number, digits only."""
+    """The note of this number, as it is shown, without dots."""
 
     numero: str
 
@@ -67,9 +67,9 @@ _OF_NOTE: Final = re.compile(
     rf"^(?:d?[aeo]s? |d?ess?[ae] |d?est[ae] |d?aquel[ae] |minha |uma |d?as? minhas? )*(?P<ultima>ultimas? )?{_NOTE}\b"
     r"(?: fiscal| fiscais| de servicos?)*(?P<resto>.*)$"
 )
-_DIRECT: Final = re.compile(r"^(?:[ao] )?(?:n[o°º.]*|numero|num|#)?\s*(\d[\d.]*)\W*$")
+_DIRECT: Final = re.compile(rf"^(?:[ao] )?(?:n[o°º.]*|numero|num|#)?\s*({SHOWN}|\d[\d.]*)\W*$")
 _NUMBER: Final = re.compile(
-    r"^\s{0,9}+(?:de )?(?:n[o°º.]{0,3}\s|n[°º.]|numero|num\.?|#)?\s{0,9}+#?(\d[\d.]{0,17})"
+    rf"^\s{{0,9}}+(?:de )?(?:n[o°º.]{{0,3}}\s|n[°º.]|numero|num\.?|#)?\s{{0,9}}+#?({SHOWN}|\d[\d.]{{0,17}})"
     r"(?!\s{0,9}+(?:reais|,\d))\b\D{0,60}$"
 )
 _VALUE: Final = re.compile(
@@ -112,7 +112,9 @@ _ASKS: Final = re.compile(
     r"^\W*(?:\w+ ){0,2}(?:posso|consigo|da p(?:ra|ara)|tem como|eh possivel)\b.*\?\W*$"
 )
 _HOW: Final = re.compile(r"^\W*(?:como|quando|qual|quanto|por ?que|pq|onde|ate quando|qual o prazo)\b")
-_DOCUMENT: Final = re.compile(r"\d{3}\.?\d{3}\.?\d{3}-?\d{2}|[\da-z]{2}\.?[\da-z]{3}\.?[\da-z]{3}/?\d{4}-?\d{2}")
+_DOCUMENT: Final = re.compile(
+    r"(?<!\d)(?:\d{3}\.?\d{3}\.?\d{3}-?\d{2}|[\da-z]{2}\.?[\da-z]{3}\.?[\da-z]{3}/?\d{4}-?\d{2})(?!\d)"
+)
 _NEW_NOTE: Final = re.compile(
     r"^\W*(?:(?:faz|faca|fazer|emite|emita|emitir|gera|gerar|manda|quero|preciso de|nova|outra)\s+)?"
     r"(?:uma |outra |nova )*nota (?:de|no valor de) (?:r\$ ?)?\d"
@@ -155,7 +157,7 @@ def _named(after: str, *, reasoned: bool, wished: bool) -> Pedido | None:
     """Return the note that these words name; without the word "nota" only what no open invoice could be meant by."""
     direct = _DIRECT.match(after)
     if direct:
-        return PorNumero(_digits(direct[1]))
+        return PorNumero(_shown(direct[1]))
     if not after:
         return Qual() if wished else None
     if reasoned and _POINTED.match(after):
@@ -174,15 +176,15 @@ def _which(resto: str) -> Pedido:
     if found := _VALUE.match(resto):
         return PorValor(Decimal(f"{found[1].replace('.', '')}.{found[2] or '00'}").quantize(Decimal("0.01")))
     if found := _NUMBER.match(resto):
-        return PorNumero(_digits(found[1]))
+        return PorNumero(_shown(found[1]))
     found = _CLIENT.match(resto)
     if found and not _NO_CLIENT.match(found["nome"].strip()):
         return PorCliente(found["nome"].strip())
     return Ultima() if _LAST.match(resto) else Qual()
 
 
-def _digits(number: str) -> str:
-    return "".join(filter(str.isdecimal, number))
+def _shown(number: str) -> str:
+    return number.replace(".", "")
 
 
 def _is_order(word: str) -> bool:

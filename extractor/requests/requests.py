@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from extractor.fields.clients import mentioned
+from extractor.requests.act_words import SHOWN
 from extractor.requests.period import PERIOD, Quando, read_period
 from extractor.text.cues import Cued
 from extractor.text.folding import read
@@ -59,11 +60,11 @@ class Pedido:
 
 _NUMBER: Final = (
     r"\b(?:notas?|nfs?-?e?|via d[ao])(?: fiscal)?(?: n(?:ro|um|umero|[.o°º])?\.?)? ?"
-    r"(?P<n>\d{1,3}(?:\.\d{3})+|\d{1,15})\b(?![.,]\d)"
+    rf"(?P<n>{SHOWN})\b(?![.,]\d)"
 )
 _NUMBERED: Final = re.compile(_NUMBER)
 _FILES: Final = re.compile(r"\b(?:pdf|xml)\b")
-_OF_FILE: Final = re.compile(r"\b(?:pdf|xml|danfs?e) d[ao] (?:numero |n[.o°º]? ?)?(?P<n>\d{1,15})\b(?![.,/]\d)")
+_OF_FILE: Final = re.compile(rf"\b(?:pdf|xml|danfs?e) d[ao] (?:numero |n[.o°º]? ?)?(?P<n>{SHOWN})\b(?![.,/]\d)")
 _PERIOD: Final = re.compile(PERIOD)
 _DATED: Final = frozenset({RequestKind.TOTAL, RequestKind.MINHAS_NOTAS})
 _ISSUED: Final = (
@@ -75,7 +76,7 @@ _ASK: Final = r"(?:manda\w*|envia\w*|reenvia\w*|quero|preciso|baix\w+|cade|perdi
 _SEND: Final = r"(?:manda\w*|envia\w*|reenvia\w*|passa\w*)"
 _FOR_ME: Final = r"(?:me |ai |pra mim |por favor ){0,2}"
 _THE_LAST: Final = r"(?:(?:a|essa|aquela|ultima|minha) ){0,2}"
-_WHICH: Final = r"(?: (?:fiscal|\d{1,15})){0,2}"
+_WHICH: Final = rf"(?: (?:fiscal|{SHOWN})){{0,2}}"
 _OTHER_COPY: Final = r"(?:chaves?|placas?|carteir\w+|documentos?|certid\w+|diplomas?|crachas?|cartao|rg|cnh|boleto)\b"
 _AGAIN: Final = r"(?:de novo|outra vez|novamente)"
 # What the limit is for everybody is a question; how much of it is used or left is in the company's own records.
@@ -194,9 +195,10 @@ _OPEN: Final = frozenset(
 )
 _ENDED: Final = _STANDS - _OPEN
 _SOME_DOCUMENT: Final = re.compile(r"(?<![\w./-])[\w./-]{11,20}(?![\w./-])")
+_NOTES_NUMBER: Final = re.compile(r"20\d{13}|20\d\d[/-]\d{1,11}")
 _ADDRESS: Final = re.compile(r"[^\s@]{1,64}@\S{1,200}")
 _SAID_AGAIN: Final = re.compile(rf"\b{_AGAIN}\b")
-_ITS_NUMBER: Final = re.compile(r"\b[ao] (?:numero |n[.o°º]? ?)?(?P<n>\d{1,15})\b(?![.,/]\d)")
+_ITS_NUMBER: Final = re.compile(rf"\b[ao] (?:numero |n[.o°º]? ?)?(?P<n>{SHOWN})\b(?![.,/]\d)")
 MOST_LETTERS: Final = 160  # of a turn that only asks
 _TOKEN: Final = re.compile(r"\w+")
 _PERIODS: Final = re.compile(
@@ -209,7 +211,9 @@ _AND: Final = ("e ", "e,")
 
 
 def _unless_word(found: re.Match[str]) -> str:
-    return " " if any(map(str.isdigit, found[0])) else found[0]
+    """Return nothing in place of a document; a word, or the number of a note, stays."""
+    number = any(map(str.isdigit, found[0])) and not _NOTES_NUMBER.fullmatch(found[0])
+    return " " if number else found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,10 +292,15 @@ def _only_asks(texto: str, plain: str) -> Pedido | None:
         tipo = next((tipo for tipo, known, means in _WHOLE if own <= known and means(turn)), None)
     if tipo is None:
         return None
-    numero = number["n"].replace(".", "").lstrip("0") or None if number else None
+    numero = as_number(number["n"]) if number else None
     formatos = tuple(each for each in get_args(Formato) if each in said) or ("pdf",)
     quando = read_period(plain) if tipo in _DATED else None
     return Pedido(tipo, numero, formatos, () if numero else clientes, quando, inteiro=True)
+
+
+def as_number(shown: str) -> str | None:
+    """Return the number of a note as numbers are compared: no dots between thousands, no zeros before it."""
+    return shown.replace(".", "").lstrip("0") or None
 
 
 def read_request(texto: str) -> Pedido | None:
@@ -302,7 +311,7 @@ def read_request(texto: str) -> Pedido | None:
     for tipo, pattern in _KINDS:
         if pattern.search(text.plain, text.stems):
             number = _NUMBERED.search(text.plain) or _OF_FILE.search(text.plain)
-            numero = number["n"].replace(".", "").lstrip("0") or None if number else None
+            numero = as_number(number["n"]) if number else None
             of_file = tipo is RequestKind.SEGUNDA_VIA
             said = set(_FILES.findall(text.plain)) if of_file else set()
             formatos = tuple(each for each in get_args(Formato) if each in said)

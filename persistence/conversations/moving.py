@@ -11,6 +11,8 @@ from state_machine.cancellation.machine import CONVERSANDO
 from state_machine.machine.states import ESPERAM_USUARIO
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from persistence.conversations.conversations import Contato
     from persistence.db.connection import Connection
 
@@ -50,6 +52,21 @@ UPDATE {table} t SET conversa = :nova, versao = t.versao + 1 WHERE t.conversa = 
 
 _SESSIONS: Final = _follow("session_snapshot", f"estado IN ({literals(ESPERAM_USUARIO)})")
 _CANCELLATIONS: Final = _follow("cancelamento", f"estado IN ({literals(CONVERSANDO)})")
+
+
+def _due(table: str, states: Iterable[str]) -> sa.TextClause:
+    return sa.text(f"""
+UPDATE {table} SET expira_em = now() WHERE conversa = ANY(:conversas) AND estado IN ({literals(states)})
+""")  # noqa: S608 - our own constants
+
+
+_DUE: Final = (_due("session_snapshot", ESPERAM_USUARIO), _due("cancelamento", CONVERSANDO))
+
+
+async def end_open(connection: Connection, conversas: Sequence[str]) -> None:
+    """Have whatever waits for the person in these conversations reach its deadline now, whose sweep ends it."""
+    for statement in _DUE:
+        await connection.execute(statement, {"conversas": list(conversas)})
 
 
 async def reunite(connection: Connection, contato: Contato) -> str | None:

@@ -45,7 +45,7 @@ ORDER BY s.id DESC LIMIT 3
 def ask(connection: Connection, conversa: str, motivo: str) -> None:
     """Note at the end of the transaction that somebody of the staff is asked for; the first time and reason stay.
 
-    ``motivo`` is ``palavras``, ``reclamacao`` or ``pergunta:`` and the field that was asked about.
+    ``motivo`` is ``palavras``, ``reclamacao``, ``trocou_numero`` or ``pergunta:`` and the field that was asked about.
     """
     connection.later(_ASKED, {"b_conversa": conversa, "b_motivo": motivo})
 

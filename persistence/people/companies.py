@@ -207,6 +207,7 @@ class Revogado:
     """Whose right to issue was taken away: the company, the conversations' codes, and how many sessions are open.
 
     ``abertas`` wait for the person, and issue nothing any more; ``em_emissao`` were confirmed before, and go on.
+    ``conversas`` are the conversations' own names.
     """
 
     empresa_id: int
@@ -214,6 +215,7 @@ class Revogado:
     codigos: tuple[str, ...]
     abertas: int
     em_emissao: int
+    conversas: tuple[str, ...] = ()
 
 
 async def revoke(connection: Connection, telefone: str, alcance: Alcance) -> Revogado | None:
@@ -241,4 +243,5 @@ async def revoke(connection: Connection, telefone: str, alcance: Alcance) -> Rev
         tuple(str(row.codigo) for row in rows),
         sum(count.get(estado, 0) for estado in ESPERAM_USUARIO),
         count.get(Estado.PROCESSANDO, 0),
+        tuple(row.conversa for row in rows),
     )

@@ -91,6 +91,14 @@ class MovedRow(RowKind):
 
 
 @dataclass(frozen=True, slots=True)
+class LeftNumberRow(RowKind):
+    """Meta's word that a person gave this telephone up, and nothing by which they could be followed to another."""
+
+    tipo: ClassVar[str] = "deixou_numero"
+    telefone: str
+
+
+@dataclass(frozen=True, slots=True)
 class StatusRow(RowKind):
     """Meta's word on a message of ours: sent, delivered, read, failed."""
 
@@ -268,6 +276,7 @@ class ProposalRow(RowKind):
 Row = (
     MessageRow
     | MovedRow
+    | LeftNumberRow
     | StatusRow
     | MetaNoticeRow
     | UnreadableRow

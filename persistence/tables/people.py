@@ -155,7 +155,7 @@ conversas = sa.Table(
     sa.Column("assumida_em", MOMENT),
     now("criado_em"),
     sa.Column("pessoa_pedida_em", MOMENT),  # when its person asked for one of the staff, null when nobody is awaited
-    sa.Column("pessoa_motivo", sa.Text),  # palavras | reclamacao | pergunta:{field}
+    sa.Column("pessoa_motivo", sa.Text),  # palavras | reclamacao | trocou_numero | pergunta:{field}
     sa.Index("ix_conversas_pessoa_pedida", "conversa", postgresql_where=sa.text("pessoa_pedida_em IS NOT NULL")),
     sa.Index("ix_conversas_wa_fim", sa.text('"right"(wa_id, 8)')),  # with or without country, area, ninth digit
     # Not on ultima_entrada_em, which every message changes: that would cost an entry in every index.

@@ -114,8 +114,10 @@ def sem_direito() -> Mensagem:
 
 
 def encaminhada(sessao: Sessao) -> Mensagem:
-    """Forwarded or edited words are no answer to the summary, whatever they say."""
-    return resumo(sessao, "*Mensagem encaminhada ou editada não confirma nem cancela: ainda não emiti.*\nConfere?")
+    """Forwarded or edited words, or too many of them, are no answer to the summary, whatever they say."""
+    return resumo(
+        sessao, "*Mensagem encaminhada, editada ou longa demais não confirma nem cancela: ainda não emiti.*\nConfere?"
+    )
 
 
 def editou_sem_texto() -> Mensagem:

@@ -8,7 +8,7 @@ from decimal import Decimal  # noqa: TC003 - likewise
 from typing import TYPE_CHECKING, Literal
 
 from state_machine.catalogue.texts.substitution import fim
-from state_machine.machine.effects import EnviarArquivo, Mensagem
+from state_machine.machine.effects import EnviarArquivo, Mensagem, file_name
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.values.documents import formata_documento
 from state_machine.values.local_time import SAO_PAULO
@@ -89,10 +89,10 @@ def segunda_via(nota: NotaListada, formato: Literal["pdf", "xml"] = "pdf") -> En
     """Send the PDF or XML of an authorised invoice once more."""
     cancelada = f" ({fim(nota.substituta)})" if nota.cancelada else ""
     legenda = f"Segunda via da NFS-e {nota.numero}{cancelada} · {formata_brl(nota.valor)} · {nota.cliente}"
-    return EnviarArquivo(nota.emissao_id, formato, f"NFSe-{nota.numero}.{formato}", legenda)
+    return EnviarArquivo(nota.emissao_id, formato, file_name(nota.numero or "", formato), legenda)
 
 
-def nao_chegou(arquivo: EnviarArquivo, numero: str) -> str:
+def sem_arquivo(arquivo: EnviarArquivo, numero: str) -> str:
     """Say that WhatsApp lost an invoice's file, with the news that it carried, and how to get it."""
     tipo = arquivo.formato.upper()
     pedido = f"segunda via da nota {numero}" if tipo == "PDF" else f"manda o xml da nota {numero}"
@@ -114,10 +114,12 @@ def sem_email(nota: NotaListada) -> str:
     )
 
 
-def sem_nota(numero: str | None) -> str:
-    """There is no such invoice to send again."""
+def sem_nota(numero: str | None, talvez: str | None = None) -> str:
+    """There is no such invoice to send again; ``talvez`` is the only number that ends like this one."""
     if numero is None:
         return "Ainda não saiu nenhuma nota por esta conversa, então não tenho segunda via para mandar."
+    if talvez:
+        return f"Não achei a nota {numero}. Se é a {talvez}, escreve _segunda via da nota {talvez}_."
     return (
         f"Não achei a nota {numero} entre as autorizadas nesta conversa. "
         "Se ela saiu por outro contato ou no site do emissor, é lá que está a segunda via."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from state_machine.catalogue import messages, questions
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.summary import resumo
-from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem
+from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem, file_name
 from state_machine.values.money import formata_brl
 from state_machine.values.text.length import apara
 
@@ -80,8 +80,8 @@ def encerrou(sessao: Sessao) -> Mensagem:
 def de_novo(emissao_id: int, numero: str, *, cancelada: bool) -> tuple[EnviarArquivo, EnviarArquivo]:
     """Return an issued note's PDF and XML, as staff send them once more."""
     legenda = f"Segunda via da NFS-e {numero}{' (cancelada)' if cancelada else ''}"
-    pdf = EnviarArquivo(emissao_id, "pdf", f"NFSe-{numero}.pdf", legenda)
-    return pdf, EnviarArquivo(emissao_id, "xml", f"NFSe-{numero}.xml")
+    pdf = EnviarArquivo(emissao_id, "pdf", file_name(numero, "pdf"), legenda)
+    return pdf, EnviarArquivo(emissao_id, "xml", file_name(numero, "xml"))
 
 
 def da_equipe(quem: str, texto: str) -> str:

@@ -87,6 +87,11 @@ class EnviarArquivo:
     legenda: str | None = None
 
 
+def file_name(numero: str, formato: str) -> str:
+    """Return what a note's file is called; numbers of some cities have a slash."""
+    return f"NFSe-{numero.replace('/', '-')}.{formato}"
+
+
 @dataclass(frozen=True, slots=True)
 class EnviarLink:
     """Send a text with an address below it that only who reads it may know: its token is opened as it leaves.

@@ -11,7 +11,7 @@ from state_machine.catalogue.texts.substitution import sem_troca, substituiu
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.service_choice import com_servico
-from state_machine.machine.effects import Decision, Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio
+from state_machine.machine.effects import Decision, Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio, file_name
 from state_machine.machine.states import Estado
 from state_machine.machine.steps import com_rascunho, diz, entra, mostra, permanece
 
@@ -126,8 +126,8 @@ def _arquivos(sessao: Sessao, evento: NotaAutorizada) -> tuple[EnviarArquivo, En
         legenda = f"{legenda}\n{substituiu(sessao.rascunho.substitui)}"
     legenda = f"{legenda}\n\n{evento.aviso}" if evento.aviso else legenda
     return (
-        EnviarArquivo(evento.emissao_id, "pdf", f"NFSe-{evento.numero}.pdf", legenda),
-        EnviarArquivo(evento.emissao_id, "xml", f"NFSe-{evento.numero}.xml"),
+        EnviarArquivo(evento.emissao_id, "pdf", file_name(evento.numero, "pdf"), legenda),
+        EnviarArquivo(evento.emissao_id, "xml", file_name(evento.numero, "xml")),
     )
 
 

@@ -51,7 +51,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "unsupported": {"type": "unsupported", "unsupported": {"type": "poll_creation"}, "errors": [ERROR]},
     "edit": {"type": "edit", "edit": {"original_message_id": "wamid.A", "message": {"type": "text"}}},
     "revoke": {"type": "revoke", "revoke": {"original_message_id": "wamid.A"}},
-    "system": {"type": "system", "system": {"type": "user_changed_number", "wa_id": "12195555358", "body": "…"}},
+    "system": {"type": "system", "system": {"type": "customer_identity_changed", "body": "…"}},
     "interactive without content": {"type": "interactive"},
     "not invented yet": {"type": "hologram", "hologram": {"depth": 3}},
     "without a type": {},
@@ -128,6 +128,20 @@ def test_a_changed_id_is_told_to_the_conversation_of_the_former_one() -> None:
     assert arrival.imediato
     (half,) = read_notification(body(value({**sent, "system": {**told, "user_id": None}}))).arrivals
     assert half.tipo == "ilegivel"
+
+
+@pytest.mark.parametrize("kind", ["user_changed_number", "customer_changed_number"])
+def test_a_number_that_was_given_up_is_told_in_its_own_conversation(kind: str) -> None:
+    """With the number alone; a notice that names the new id too is followed, one from nobody is an ordinary message."""
+    told = {"type": kind, "wa_id": "12195555358", "body": "…"}
+    sent = {**message("system"), "system": told}
+    (arrival,) = read_notification(body(value(sent, contacts=None))).arrivals
+    lane = read_notification(body(value(message(), contacts=None))).arrivals[0].lane
+    assert (arrival.tipo, arrival.lane, arrival.payload) == ("deixou_numero", lane, {"telefone": WA})
+    followed = {**sent, "system": {**told, "user_id": "BR.2", "previous_user_id": "BR.1"}}
+    assert [each.tipo for each in read_notification(body(value(followed))).arrivals] == ["mudou_de_id"]
+    hidden = {"id": "w", "type": "system", "from_user_id": "BR.1", "system": told}
+    assert [each.tipo for each in read_notification(body(value(hidden))).arrivals] == ["mensagem"]
 
 
 def test_types_that_we_do_not_know_are_counted_as_such() -> None:

@@ -21,6 +21,7 @@ from extractor.requests.acts import (
     another_one,
     names_customer,
 )
+from extractor.requests.requests import as_number
 from extractor.text.folding import read
 from extractor.text.hostile import ABUSE
 from state_machine.catalogue import acts as textos
@@ -146,7 +147,7 @@ async def _reclama(fala: Fala) -> Mensagem | None:
         return None
     if fala.momento is Momento.EMITINDO:
         return messages.ja_enviada()
-    numero = numbered["n"].lstrip("0") if numbered else None
+    numero = as_number(numbered["n"]) if numbered else None
     notas = await fala.memory.notes(1, numero=numero)
     if numero and not notas:
         dados = fala.dita.dados

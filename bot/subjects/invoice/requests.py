@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from state_machine.values.yearly_limit import Medidor
 
 
+LOOKED_AT = 300  # newest notes among which the end of a number is looked for
+
+
 class Records(Notes, Protocol):
     """The part of the conversation's memory that is asked here."""
 
@@ -146,8 +149,15 @@ async def _total(pedido: Pedido, memory: Records, hoje: date) -> str:
 async def _copy(pedido: Pedido, memory: Records) -> str | tuple[EnviarArquivo, ...]:
     if pedido.tipo is RequestKind.EMAIL:  # the plan sends the files here
         achada = next(iter(await memory.notes(1, numero=pedido.numero, documento=pedido.documento)), None)
-        return pedidos.sem_email(achada) if achada else pedidos.sem_nota(pedido.numero)
+        return pedidos.sem_email(achada) if achada else await _none_of(pedido.numero, memory)
     achadas = await memory.notes(1, numero=pedido.numero, documento=pedido.documento)
     if achadas:
         return tuple(pedidos.segunda_via(achadas[0], formato) for formato in pedido.formatos)
-    return memory_texts.sem_nota_para(pedido.cliente) if pedido.cliente else pedidos.sem_nota(pedido.numero)
+    return memory_texts.sem_nota_para(pedido.cliente) if pedido.cliente else await _none_of(pedido.numero, memory)
+
+
+async def _none_of(numero: str | None, memory: Records) -> str:
+    """Say that no note has this number, and offer the one note whose number ends with it."""
+    shown = [nota.numero or "" for nota in await memory.notes(LOOKED_AT)] if numero else []
+    ends = [each for each in shown if each.endswith(numero or "")]
+    return pedidos.sem_nota(numero, ends[0] if len(ends) == 1 else None)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from extractor.requests.cancellation import PorNumero, request
 from extractor.requests.requests import Pedido, RequestKind, read_request
 
 
@@ -68,3 +69,38 @@ def test_requests_are_told_apart(texto: str, pedido: Pedido) -> None:
 def test_other_words_ask_for_nothing_of_the_kind(texto: str) -> None:
     """Giving up the open invoice, data, a service and a greeting are no requests."""
     assert read_request(texto) is None
+
+
+@pytest.mark.parametrize(
+    ("shown", "numero"),
+    [
+        ("2026/12346", "2026/12346"),
+        ("2026-12346", "2026-12346"),
+        ("12346/2026", "12346/2026"),
+        ("12349-1", "12349-1"),
+        ("202600000012345", "202600000012345"),
+        ("000012348", "12348"),
+        ("1.042", "1042"),
+    ],
+)
+def test_a_number_is_read_as_notes_show_it(shown: str, numero: str) -> None:
+    """Whatever is asked of the note, in each way to name it; a document in that place is no number."""
+    for texto in (
+        f"segunda via da nota {shown}",
+        f"reenvia a nota {shown}",
+        f"manda de novo a {shown}",
+        f"manda o xml da {shown}",
+        f"qual o status da nota {shown}?",
+    ):
+        pedido = read_request(texto)
+        assert pedido is not None
+        assert pedido.numero == numero, texto
+    for texto in (f"cancela a nota {shown}", f"cancela a {shown}"):
+        found = request(texto)
+        assert isinstance(found, PorNumero), texto
+        assert found.numero.lstrip("0") == numero
+    for texto in ("reenvia a nota 12345678000195", "reenvia a nota 12.345.678/0001-95"):
+        pedido = read_request(texto)
+        assert pedido is not None
+        assert pedido.numero is None
+    assert not isinstance(request("cancela a nota 12/11"), PorNumero)  # a day

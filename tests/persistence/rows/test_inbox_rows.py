@@ -16,6 +16,7 @@ STORED: list[tuple[str, dict[str, Any]]] = [  # as the releases before and after
     ("mensagem", {**CHANNEL, "contato": {"wa_id": "5511"}, "mensagem": {"id": "w", "type": "text"}}),
     ("mensagem", {**CHANNEL, "display_phone_number": None, "contato": {}, "mensagem": {}}),
     ("mudou_de_id", {"conversa": "106:BR.2", "de": "BR.1", "para": "BR.2"}),
+    ("deixou_numero", {"telefone": "5511912345678"}),
     ("status", {**CHANNEL, "status": {"id": "w", "status": "read"}}),
     ("aviso_meta", {"entry_id": "1", "time": 2, "field": "account_update", "value": {}}),
     ("ilegivel", {"origem": "whatsapp", "motivo": "not JSON", "bruto": "…"}),

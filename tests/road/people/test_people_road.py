@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from console.render.labels import por_que_pediu
 from operations.company import add_company
+from persistence.access.accounts import Alcance
 from persistence.conversations import conversations
+from persistence.staff.queue import Filtros, needing_eyes
 from proofs.demo.world import COMPANY
 from tests.road.road_people import FULL, PADARIA, Person, new_phone
 
@@ -65,8 +68,48 @@ async def test_a_person_whose_id_changes_goes_on_where_they_were(road: Road) -> 
     ana = await road.person()
     await ana.say(FULL)
     before, after = road.world.meta.phones.users[ana.who].user_id, f"BR.7{ana.who}"
-    told = {"type": "user_changed_user_id", "user_id": after, "previous_user_id": before}
-    notice = {"id": f"wamid.{after}", "timestamp": str(int(time.time())), "type": "system", "system": told}
+    await _told(road, {"type": "user_changed_user_id", "user_id": after, "previous_user_id": before})
+    moved = Person(road.world, after)
+    summary = await moved.say("muda o valor para 750")
+    assert "R$ 750,00" in summary.text
+    assert "PADARIA" in summary.text
+    await moved.touch("Confirmar")
+    await moved.files()
+    assert await road.database.pool.fetchval("SELECT count(*) FROM inbox WHERE estado = 2") == 0
+
+
+@pytest.mark.parametrize("open_draft", [True, False])
+async def test_a_number_that_was_given_up_issues_nothing_any_more(road: Road, open_draft: bool) -> None:
+    """Meta says it without any id: the open summary confirms nothing, staff see it, the new number may do nothing."""
+    ana, new = await road.person(), await road.person(known=False)
+    summary = await ana.say(FULL) if open_draft else None
+    await road.settled()
+    await _told(road, {"type": "user_changed_number", "wa_id": new.who, "body": "trocou"}, **{"from": ana.who})
+    if summary is not None:
+        await road.reached(ana, "expirado")
+        await ana.touch("Confirmar", of=summary)
+    for who in (ana, new):
+        assert "não está ligado a nenhuma empresa" in (await who.say(FULL)).text
+    await road.settled()
+    assert await road.notes(ana) == await road.notes(new) == []
+    pool = road.database.pool
+    row = await pool.fetchrow("SELECT * FROM auditoria WHERE acao = 'removeu usuário' ORDER BY id DESC LIMIT 1")
+    assert (row["quem"], row["motivo"]) == ("WhatsApp", "trocou de número")
+    assert ana.who not in str(dict(row))
+    if summary is not None:
+        async with road.database.transaction() as connection:
+            listed = await needing_eyes(connection, Alcance(todas=True), Filtros(), 1000)
+        [sessao] = await road.sessions(ana)
+        [eyes] = [each for each in listed if each.sessao_id == sessao["sessao_id"]]
+        assert "pediu_pessoa" in eyes.causas
+        assert "confirme quem está no novo" in por_que_pediu(eyes.pessoa_motivo)
+    assert await pool.fetchval("SELECT count(*) FROM inbox WHERE estado = 2") == 0
+
+
+async def _told(road: Road, about: dict[str, str], **who: str) -> None:
+    """Have Meta send a system message, twice."""
+    wamid = f"wamid.{time.time_ns()}"
+    notice = {"id": wamid, "timestamp": str(int(time.time())), "type": "system", "system": about, **who}
     account = road.world.meta.config.account
     metadata = {"display_phone_number": account.display_phone_number, "phone_number_id": account.phone_number_id}
     value = {"messaging_product": "whatsapp", "metadata": metadata, "messages": [notice]}
@@ -76,13 +119,6 @@ async def test_a_person_whose_id_changes_goes_on_where_they_were(road: Road) -> 
         road.world.meta.courier.send(json.dumps(body).encode(), lane="system")
     await road.world.meta.courier.drained()
     await road.settled()
-    moved = Person(road.world, after)
-    summary = await moved.say("muda o valor para 750")
-    assert "R$ 750,00" in summary.text
-    assert "PADARIA" in summary.text
-    await moved.touch("Confirmar")
-    await moved.files()
-    assert await road.database.pool.fetchval("SELECT count(*) FROM inbox WHERE estado = 2") == 0
 
 
 async def test_a_new_id_beside_the_same_telephone_keeps_what_is_open(road: Road) -> None:

@@ -225,7 +225,7 @@ async def test_an_edit_before_anybody_read_the_message_is_one_turn(road: Road) -
     assert len(ana.answers) == 1
     said = meta.said(ana.who, "não")
     await meta.deliver_batch([said, meta.said(ana.who, edited(said.message["id"], "sim"))])
-    await ana.expect("encaminhada ou editada")
+    await ana.expect("encaminhada, editada ou longa demais")
     assert await road.notes(ana) == []
 
 

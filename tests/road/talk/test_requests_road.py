@@ -32,6 +32,31 @@ async def test_issued_invoices_are_listed_and_sent_again(road: Road) -> None:
     assert len(await road.sessions(ana)) == 2  # no request opened a draft
 
 
+@pytest.mark.parametrize(
+    ("shown", "end", "name"),
+    [
+        ("2026/12346", "12346", "NFSe-2026-12346"),
+        ("202600000012347", "12347", "NFSe-202600000012347"),
+        ("12349-1", "349-1", "NFSe-12349-1"),
+    ],
+)
+async def test_a_note_is_named_as_its_number_is_shown(road: Road, shown: str, end: str, name: str) -> None:
+    """Its copy and its cancellation; the end of the number is offered, not taken; no file's name has a slash."""
+    ana = await road.person()
+    await ana.issue(FULL)
+    await road.settled()
+    mine = "SELECT id FROM nfse_emissao WHERE sessao_id = $2"
+    statement = f"UPDATE nfse_processada SET numero = $1 WHERE emissao_id = ({mine})"  # noqa: S608 - our own
+    await road.database.pool.execute(statement, shown, (await road.session(ana))["sessao_id"])
+    again = await ana.say(f"segunda via da nota {shown}")
+    assert again.text.startswith(f"Segunda via da NFS-e {shown} ")
+    assert again.attachment is not None
+    assert again.attachment.filename == f"{name}.pdf"
+    offered = await ana.say(f"segunda via da nota {end}")
+    assert offered.text == f"Não achei a nota {end}. Se é a {shown}, escreve _segunda via da nota {shown}_."
+    assert f"NFS-e {shown} " in (await ana.say(f"cancela a nota {shown}")).text
+
+
 async def test_nobody_sees_the_invoices_of_another_conversation(road: Road) -> None:
     """A number that somebody else's invoice has is not found."""
     ana, bia = await road.person(), await road.person()
