@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -55,6 +55,7 @@ CANCELLING = 0.04  # of the people: they have the note cancelled once they have 
 REPLACING = 0.25  # of the people of a company that may: another note takes the place of their first, of a wrong amount
 WRONG_BY = Decimal("250000.00")  # nobody's amount
 EARLY = 0.8  # of the crowd: what takes its person long is not asked of the last ones, whom the whole storm waits for
+PROPOSED = 0.08  # of the people: another system proposes their invoice
 CORRECTING = 0.1  # of the people: they change the amount once, and some of them tap the old summary first
 TAPPING_THE_OLD = 0.5  # of those who correct
 IMPATIENT = 0.4  # of the people: they tap Confirmar more than once
@@ -73,6 +74,7 @@ class Wish:
     whom the authority issues nothing. ``toques`` are the pauses in seconds before each tap on Confirmar;
     ``toca_antiga``: taps the outdated summary too; ``palavra``: confirms with this word instead. ``cancela``: has the
     note cancelled once it is there. ``trocado``: the amount of a first note, whose place another one takes.
+    ``proposta``: another system of the company proposes it, and they only confirm.
     """
 
     who: str
@@ -90,6 +92,7 @@ class Wish:
     palavra: str | None = None
     cancela: bool = False
     trocado: Decimal | None = None
+    proposta: bool = False
 
 
 def wishes(plan: Plan, issuers: Sequence[Issuer], tomadores: Sequence[str], recusados: Sequence[str]) -> list[Wish]:
@@ -106,13 +109,29 @@ def wishes(plan: Plan, issuers: Sequence[Issuer], tomadores: Sequence[str], recu
     chance = random.Random(f"{plan.seed}|replacing")  # noqa: S311 - likewise
     may = [each for each in found[:early] if (each.emitente.canal, each.emitente.regime) == MAY_REPLACE]
     replaced = {each.who: _replaced(each) for each in may if chance.random() < REPLACING}
-    return [replaced.get(each.who, each) for each in found]
+    chance = random.Random(f"{plan.seed}|proposing")  # noqa: S311 - likewise
+    proposed = {each.who: _proposed(each) for each in found[:early] if chance.random() < PROPOSED}
+    return [replaced.get(each.who) or proposed.get(each.who, each) for each in found]
 
 
 def _replaced(wish: Wish) -> Wish:
     """Return somebody who wants the same, and nothing else beside: the first note has a wrong amount."""
     return Wish(
         wish.who, wish.valor, wish.tomador, wish.emitente, wish.servico, wish.email, trocado=wish.valor + WRONG_BY
+    )
+
+
+def _proposed(wish: Wish) -> Wish:
+    """Return somebody who is asked by the API: nothing is said before the summary, and a word confirms nothing."""
+    return replace(
+        wish,
+        email=f"erp.{wish.who}@cliente.example",
+        data=None,
+        antes=None,
+        recusado=None,
+        palavra=None,
+        toca_antiga=False,
+        proposta=True,
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from proofs.sandbox.meta.meta import MetaSimulator
     from proofs.sandbox.meta.model import Bubble
     from proofs.storm.crowd import Wish
+    from proofs.storm.erp import Erp
 
 PATIENCE = 600.0  # seconds for an answer in a storm; whoever waits longer is counted as stuck
 LONG_PATIENCE = 1500.0  # seconds for files: on a busy machine a message in doubt waits for minutes, and then comes
@@ -69,8 +70,9 @@ def order(wish: Wish) -> str:
 class Person:
     """One conversation, through real signed webhooks on one side and Graph on the other."""
 
-    def __init__(self, meta: MetaSimulator, wish: Wish) -> None:
+    def __init__(self, meta: MetaSimulator, wish: Wish, erp: Erp) -> None:
         self._meta = meta
+        self._erp = erp
         self._wish = wish
         self._word = ""  # the message that said yes
         self._taken: set[str] = set()  # buttons of questions that were answered, and questions without buttons
@@ -80,7 +82,11 @@ class Person:
     async def confirm(self) -> None:
         """Ask for the invoice, correct it if so minded, and confirm it; raises ``TimeoutError``."""
         wish = self._wish
-        await self._say(order(wish))
+        if wish.proposta:
+            await self._say("oi")
+            await self._erp.propose(wish)
+        else:
+            await self._say(order(wish))
         summary = await self._summary()
         if wish.antes is not None:
             old = summary

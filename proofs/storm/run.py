@@ -21,6 +21,7 @@ from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.world import World, WorldConfig
 from proofs.storm.channels.table import channels_of
 from proofs.storm.crowd import wishes
+from proofs.storm.erp import Erp
 from proofs.storm.figures import gateway_share, latencies, recoveries, spread
 from proofs.storm.judge.books import Evidence, House, RecordedNote, Session, open_book
 from proofs.storm.judge.verdict import BROKEN, Verdict, judge
@@ -31,6 +32,7 @@ from proofs.storm.machines.zygote import PROGRAM, Zygote
 from proofs.storm.person import Person, closed_customers, customers
 from proofs.storm.plan import KILLS
 from proofs.storm.weather import Struck, Weather, clear, cloud
+from state_machine.protocol.channel import Ambiente
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -135,6 +137,7 @@ class Storm:
         self.processes = [Process(command, env, home, number, zygote) for number, command in enumerate(commands)]
         self.oblivion = Oblivion(world, servers, {**interpreter_environment(home), **env})
         self.weather = Weather(plan, world, servers, self.processes, self.oblivion)
+        self.erp = Erp(servers.database_url, [each for each in self.processes if each.command == "web"])
         self._slots = asyncio.Semaphore(plan.people)
         self.begun: dict[str, Wish] = {}
         self._half = asyncio.Event()
@@ -183,7 +186,7 @@ class Storm:
         self._watch("begun", 1)
         if len(self.begun) >= self._plan.emissions // 2:
             self._half.set()
-        person = Person(self._world.meta, wish)
+        person = Person(self._world.meta, wish, self.erp)
         try:
             await self._lived(person, person.confirm)
         except TimeoutError:
@@ -319,12 +322,14 @@ async def storm(
             await add_company(database, CompanyForm(**asdict(issuer), usuarios=people), rows=REGISTRY)
         for channel in channels:
             await channel.ready(database, world)
-        await database.close()
         zygote = Zygote(interpreter_environment(home), home, program)
         stack.callback(zygote.close)
         raging = Storm(plan, world, servers, home, zygote, watch)
         for process in raging.processes:
             stack.push_async_callback(process.kill)
+        ambiente = Ambiente.HOMOLOGACAO if "nacional" in plan.channels else Ambiente.PRODUCAO
+        await raging.erp.enter(database, issuers, ambiente)
+        await database.close()
         await asyncio.gather(*(process.start() for process in raging.processes))
         balancer = asyncio.create_task(raging.weather.balance())
         stack.callback(balancer.cancel)

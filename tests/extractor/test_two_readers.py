@@ -8,9 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extractor.agreement.amount import undecided
 from extractor.contract import Ato, Context, Extraction
+from extractor.learned.evidence import evidence
+from extractor.learned.reader import learned_reader
+from extractor.learned.situation import situation
+from extractor.rules import read_turn
 from extractor.two_readers import read_by_both
-from state_machine.invoice.fields import Campo, Doubt, Motivo
+from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
 
 FRESH = Context(hoje=date(2026, 11, 23))
 SUMMARY = Context(
@@ -255,3 +260,17 @@ def test_an_order_in_the_answer_to_another_question_changes_no_amount_unasked(te
 def test_digits_in_two_groups_are_a_price_only_where_something_says_so(texto: str, amount: str | None) -> None:
     """A size and the price behind it are no thousand."""
     assert values(read(texto)).get(Campo.VALOR) == amount
+
+
+@pytest.mark.parametrize(("likeliest", "upheld"), [("500.00", True), ("300.00", False)])
+def test_a_model_settles_no_amount_in_the_place_of_the_rules_own(likeliest: str, upheld: bool) -> None:
+    """Where the rules took another amount than the second reader rather takes, a third word leaves the question."""
+    texto, contexto = "valor 500, mês passado 300, consultoria pra 11.222.333/0001-81", Context(date(2026, 11, 21))
+    rules = read_turn(texto, contexto)
+    took = (Candidate(Campo.VALOR, "500.00", "500"),)
+    rules = replace(rules, extraction=replace(rules.extraction, candidates=took, doubts=()))
+    found = evidence(rules, learned_reader().read(texto, situation(contexto)), contexto)
+    weighed = sorted(((0.9 if each.valor == likeliest else 0.1, each) for each in found), key=lambda pair: -pair[0])
+    asked = replace(rules.extraction, candidates=(), doubts=(Doubt(Campo.VALOR, Motivo.VARIOS, "500"),))
+    settled = undecided(rules, asked, weighed, contexto)
+    assert (settled.valor if settled else None) == (likeliest if upheld else None)

@@ -220,11 +220,16 @@ def _stuck(evidence: Evidence, phones: Phones, notes: Sequence[Note], forgotten:
     stored = {session.sessao_id for session in house.sessions}
     yield from (f"{sessao_id}: terminou sem snapshot" for sessao_id in due if sessao_id not in stored)
     for session in house.sessions:
+        wish = evidence.wishes.get(session.who)
+        if wish and wish.proposta and session.sessao_id not in phones.owners:
+            continue  # a greeting, of which nothing came
         if (session.estado, session.reason) != due.get(session.sessao_id):
             yield f"{session.sessao_id}: {session.estado} ({session.reason})"
     ended = {note.reference: SETTLED_STATUS for note in notes if note.settled is not None}
     ended |= {note.reference: REFUSED_STATUS for note in notes if note.refused}
     for id_integracao, status in house.emissions:
+        if evidence.plan.new_layout and status == REFUSED_STATUS and _made_again(id_integracao, ended):
+            continue  # its layout was refused, of which SEFIN's book of documents knows nothing
         if status != ended.get(id_integracao):
             yield f"{id_integracao}: {status}; na prefeitura: {ended.get(id_integracao, 'nada')}"
     yield from (f"{name}: {count} em aberto" for name, count in house.open_rows.items() if count)
@@ -250,6 +255,13 @@ def _uncancelled(evidence: Evidence, phones: Phones, first: Mapping[str, Note], 
         if wish.trocado is not None and who in first and not first[who].replaces:
             told = last_words(evidence.meta, who)
             yield f"{who} {first[who].key}: a nota {first[who].numero} não foi substituída; última mensagem: {told}"
+
+
+def _made_again(id_integracao: str, ended: Mapping[str, str]) -> bool:
+    """Say whether a later attempt at the same revision is a note."""
+    revision, _, attempt = id_integracao.rpartition("-")
+    later = range(int(attempt) + 1, int(attempt) + 4)
+    return any(ended.get(f"{revision}-{each}") == SETTLED_STATUS for each in later)
 
 
 def _misrecorded(house: House, settled: Sequence[Note], forgotten: Collection[str]) -> Iterator[str]:

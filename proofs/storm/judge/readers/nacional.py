@@ -111,7 +111,8 @@ def due(note: Note, wish: Wish, summary: Summary, customer: str) -> dict[str, An
         fields |= {"finNFSe": "0", "indDest": "0"}
     if note.replaces:
         fields |= {REPLACES: note.replaces, "subst.cMotivo": "99", "subst.xMotivo": MOTIVE}
-    if summary.named and not any(path.startswith("toma.end.") for path in sent):  # the register did not answer
+    named = summary.named or wish.proposta  # by somebody else than the register, which did not answer
+    if named and not any(path.startswith("toma.end.") for path in sent):
         fields = {path: value for path, value in fields.items() if not path.startswith("toma.end.")}
     return {path: value for path, value in fields.items() if value is not None}
 

@@ -69,7 +69,8 @@ def due(note: Note, wish: Wish, summary: Summary, customer: str) -> dict[str, An
         "rps.numero": sent.get("rps.numero") if issuer.serie_rps else None,
         COMPETENCE: sent.get(COMPETENCE),
     }
-    fields |= _address(sent, customer, named=named)
+    # Who proposes an invoice names its customer, and gives no address.
+    fields |= _address(sent, customer, named=named and not wish.proposta)
     return {path: value for path, value in fields.items() if value is not None}
 
 

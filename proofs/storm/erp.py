@@ -1,0 +1,104 @@
+"""Other systems of the storm's companies: each proposes invoices by the API, whatever becomes of its requests."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+import asyncpg
+import httpx
+
+from operations.api.keys import make_key
+from proofs.sandbox.cnpj_register import companies
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from persistence.db.engine import Database
+    from proofs.storm.crowd import Issuer, Wish
+    from proofs.storm.machines.process import Process
+    from state_machine.protocol.channel import Ambiente
+
+TRIES: Final = 1200  # of one request: its process may be dead or frozen, the database away or put back
+PAUSE: Final = 0.5  # seconds between them
+AGAIN: Final = frozenset({408, 409, 429, 500, 502, 503, 504})  # not now: the same key again
+APPROVER: Final = """
+INSERT INTO empresa_aprovador (empresa_id, usuario_id) SELECT empresa_id, id FROM usuario WHERE telefone = $1
+ON CONFLICT (empresa_id) DO UPDATE SET usuario_id = excluded.usuario_id
+"""
+
+
+class Erp:
+    """Each request goes under its own key until it is answered; its approver is the person whose invoice it is."""
+
+    def __init__(self, database_url: str, webs: Sequence[Process]) -> None:
+        self._database_url = database_url
+        self._webs = webs
+        self._keys: dict[str, str] = {}
+        self._approving: dict[str, asyncio.Lock] = {}  # a company has one approver at a time
+
+    async def enter(self, database: Database, issuers: Sequence[Issuer], ambiente: Ambiente) -> None:
+        """Get a key of each company."""
+        for issuer in issuers:
+            (self._keys[issuer.cnpj],) = await make_key(database, [issuer.cnpj], [], ambiente, tudo=True)
+            self._approving[issuer.cnpj] = asyncio.Lock()
+
+    async def propose(self, wish: Wish) -> None:
+        """Make client and proposal, and send it to its approver. Raises ``TimeoutError``."""
+        client = {
+            "nome": companies()[wish.tomador]["razao_social"],
+            "email": wish.email,
+            "documento": wish.tomador,
+        }
+        for _ in range(TRIES):
+            made = await self._post(wish, "cliente", "/clientes", client)
+            body = {"cliente_id": made["id"], "valor": f"{wish.valor:.2f}", "descricao": wish.servico}
+            if wish.competencia:
+                month, _, year = wish.competencia.partition("/")
+                body["competencia"] = f"{year}-{month}"
+            proposta = await self._post(wish, "proposta", "/propostas", body)
+            if proposta is None:  # a database that was put back knows no such client
+                continue
+            async with self._approving[wish.emitente.cnpj]:
+                await self._approved_by(wish.who)
+                if await self._post(wish, "submeter", f"/propostas/{proposta['id']}/submeter", {"versao": 1}):
+                    return
+        raise TimeoutError
+
+    async def _post(self, wish: Wish, what: str, path: str, body: dict[str, Any]) -> Any:
+        """Return what was answered, ``None`` for what is not known there. Raises ``TimeoutError``."""
+        headers = {
+            "Authorization": f"Bearer {self._keys[wish.emitente.cnpj]}",
+            "Idempotency-Key": f"{what}-{wish.who}",
+        }
+        for number in range(TRIES):
+            web = self._webs[number % len(self._webs)]
+            try:
+                async with httpx.AsyncClient(base_url=f"{web.address}/api/v1", headers=headers, timeout=10.0) as client:
+                    answer = await client.post(path, json=body)
+            except (httpx.HTTPError, httpx.InvalidURL):
+                await asyncio.sleep(PAUSE)
+                continue
+            if answer.is_success:
+                return answer.json()
+            if answer.status_code in {404, 422}:
+                return None
+            if answer.status_code not in AGAIN:
+                raise RuntimeError(f"{path}: {answer.status_code} {answer.text}")
+            await asyncio.sleep(PAUSE)
+        raise TimeoutError
+
+    async def _approved_by(self, who: str) -> None:
+        """Say who is asked about the company's next proposal; again and again while the database is away."""
+        for _ in range(TRIES):
+            try:
+                connection = await asyncpg.connect(self._database_url)
+                try:
+                    await connection.execute(APPROVER, who)
+                finally:
+                    await connection.close()
+            except (OSError, asyncpg.PostgresError):
+                await asyncio.sleep(PAUSE)
+            else:
+                return
+        raise TimeoutError
