@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg
@@ -31,7 +32,8 @@ ON CONFLICT (empresa_id) DO UPDATE SET usuario_id = excluded.usuario_id
 class Erp:
     """Each request goes under its own key until it is answered; its approver is the person whose invoice it is."""
 
-    def __init__(self, database_url: str, webs: Sequence[Process]) -> None:
+    def __init__(self, database_url: str, webs: Sequence[Process], listed: int) -> None:
+        self.listed = [f"lista.{number}@cliente.example" for number in range(listed)]  # of the one list
         self._database_url = database_url
         self._webs = webs
         self._keys: dict[str, str] = {}
@@ -64,6 +66,28 @@ class Erp:
                 if await self._post(wish, "submeter", f"/propostas/{proposta['id']}/submeter", {"versao": 1}):
                     return
         raise TimeoutError
+
+    async def send_list(self, issuer: Issuer) -> None:
+        """Hand a list in, and say yes to it as often as it is asked for, until every mail of it went out."""
+        rows = "".join(f"{each};Cliente {number}\n" for number, each in enumerate(self.listed))
+        headers = {"Authorization": f"Bearer {self._keys[issuer.cnpj]}"}
+        files = {"arquivo": ("clientes.csv", f"email;nome\n{rows}".encode(), "text/csv")}
+        fields = {"tipo": "envio", "assunto": "Aviso", "mensagem": "Bom dia, {nome}!"}
+        for number in range(TRIES):
+            web = self._webs[number % len(self._webs)]
+            base = f"{web.address}/api/v1"
+            with contextlib.suppress(httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError):
+                async with httpx.AsyncClient(base_url=base, headers=headers, timeout=10.0) as client:
+                    # Under its one key: a database that was put back may not know it any more.
+                    key = {"Idempotency-Key": "lista"}
+                    lote = (await client.post("/lotes", files=files, data=fields, headers=key)).json()
+                    if lote["estado"] == "concluido":
+                        return
+                    if lote["estado"] == "aguardando_confirmacao":
+                        yes = {"Idempotency-Key": f"sim-{number}"}
+                        body = {"revisao": lote["revisao"]}
+                        await client.post(f"/lotes/{lote['id']}/confirmar", json=body, headers=yes)
+            await asyncio.sleep(PAUSE)
 
     async def _post(self, wish: Wish, what: str, path: str, body: dict[str, Any]) -> Any:
         """Return what was answered, ``None`` for what is not known there. Raises ``TimeoutError``."""

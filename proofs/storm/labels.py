@@ -17,6 +17,7 @@ LABELS = {  # of the verdict: its lists of faults, and its counts
     "untrue": "mensagens falsas",
     "uncancelled": "cancelamentos errados",
     "misrecorded": "notas mal registradas",
+    "unmailed": "e-mails perdidos ou em dobro",
     "unstored": "webhooks não guardados",
     "unaccounted": "webhooks sem explicação",
     "outbound_duplicates": "mensagens em dobro",

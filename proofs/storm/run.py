@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import time
 from collections import Counter
 from contextlib import AsyncExitStack
@@ -17,6 +18,7 @@ from gateway.registry import REGISTRY
 from operations.company import CompanyForm, add_company
 from persistence.db.engine import Database
 from persistence.db.migrate import upgrade
+from proofs.sandbox.mailbox import Mailbox
 from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.world import World, WorldConfig
 from proofs.storm.channels.table import channels_of
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from proofs.storm.plan import Plan
 
 DRAIN_LIMIT = 180.0  # seconds; the target is 60, and what is not done by then is stuck
+MAILS_A_MINUTE = 12  # so that a list lasts as long as its storm
+LOST_MAILS = 0.1  # of the mails
 OPERATOR_LOOKS = 2.0  # seconds
 # What the console's button does.
 CHOOSE = """
@@ -116,6 +120,23 @@ class Result:
         }
 
 
+def _lost(chance: random.Random) -> Callable[[str], str | None]:
+    """Return what has the answer to some mails lost: they were taken."""
+    return lambda command: Mailbox.LOSE if command == "end" and chance.random() < LOST_MAILS else None
+
+
+def mailing(port: int) -> dict[str, str]:
+    """Return the settings by which mails are handed in here, with short waits."""
+    return {
+        "PROSA_SMTP_URL": f"smtp+plain://127.0.0.1:{port}",
+        "PROSA_SMTP_FROM": "avisos@prosa.example",
+        "PROSA_PUBLIC_URL": "https://prosa.example",
+        "PROSA_SMTP_LADDER": "1,2,5",
+        "PROSA_SMTP_UNKNOWN_SECONDS": "3",
+        "PROSA_SMTP_DOMAIN_PER_MINUTE": str(MAILS_A_MINUTE),
+    }
+
+
 class Storm:
     """Everything that is open while it runs."""
 
@@ -127,17 +148,22 @@ class Storm:
         home: Path,
         zygote: Zygote,
         watch: Callable[[str, int], None],
+        mailbox: Mailbox,
+        port: int,
     ) -> None:
         self._plan = plan
+        self._mailbox = mailbox
         self._world = world
         self._servers = servers
         self._watch = watch
-        env = environment(world, servers.database_url, servers.redis_url, plan.channels)
+        env = environment(world, servers.database_url, servers.redis_url, plan.channels) | mailing(port)
         commands = ["web"] * plan.webs + ["worker"] * plan.workers
         self.processes = [Process(command, env, home, number, zygote) for number, command in enumerate(commands)]
         self.oblivion = Oblivion(world, servers, {**interpreter_environment(home), **env})
         self.weather = Weather(plan, world, servers, self.processes, self.oblivion)
-        self.erp = Erp(servers.database_url, [each for each in self.processes if each.command == "web"])
+        self.erp = Erp(
+            servers.database_url, [each for each in self.processes if each.command == "web"], plan.emissions // 10
+        )
         self._slots = asyncio.Semaphore(plan.people)
         self.begun: dict[str, Wish] = {}
         self._half = asyncio.Event()
@@ -147,6 +173,7 @@ class Storm:
         """Let the crowd talk in bad weather until the last one has confirmed; returns who still waits for files."""
         cloud(self._world, self._plan)
         storm = asyncio.create_task(self.weather.rage(lambda: len(self.begun)))
+        self.listing = asyncio.create_task(self.erp.send_list(crowd[0].emitente))
         if self._plan.new_layout:
             self._turn = asyncio.create_task(self._change_layout())
         deadline = time.monotonic() + self._plan.minutes_max * 60
@@ -235,7 +262,7 @@ class Storm:
         calm = 0
         while time.monotonic() - started < DRAIN_LIMIT:
             busy = [channel.busy(self._world) for channel in channels_of(self._plan.channels)]
-            pending = self._world.meta.courier.pending or any(busy)
+            pending = self._world.meta.courier.pending or any(busy) or not self.listing.done()
             calm = 0 if pending or any((await self.open_rows()).values()) else calm + 1
             if calm == CALM_LOOKS:
                 return time.monotonic() - started
@@ -269,6 +296,8 @@ class Storm:
             house=await self._house(),
             blows=Counter(blow.kind for blow in self.weather.struck),
             losses=tuple(self.oblivion.losses),
+            listed=self.erp.listed,
+            mails=[(mail.to, str(mail.message["Message-ID"])) for mail in self._mailbox.kept],
         )
 
     async def _house(self) -> House:
@@ -324,7 +353,9 @@ async def storm(
             await channel.ready(database, world)
         zygote = Zygote(interpreter_environment(home), home, program)
         stack.callback(zygote.close)
-        raging = Storm(plan, world, servers, home, zygote, watch)
+        mailbox = Mailbox(weather=_lost(random.Random(f"{plan.seed}|mails")))  # noqa: S311 - seeded on purpose
+        port = await stack.enter_async_context(mailbox.listening())
+        raging = Storm(plan, world, servers, home, zygote, watch, mailbox, port)
         for process in raging.processes:
             stack.push_async_callback(process.kill)
         ambiente = Ambiente.HOMOLOGACAO if "nacional" in plan.channels else Ambiente.PRODUCAO

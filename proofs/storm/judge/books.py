@@ -188,6 +188,8 @@ class Evidence:
     house: House
     blows: Mapping[Kind, int]
     losses: Sequence[Loss] = ()
+    listed: Sequence[str] = ()  # addresses of the list that was sent
+    mails: Sequence[tuple[str, str]] = ()  # (address, Message-ID) of each mail that was taken
 
 
 @dataclass(frozen=True, slots=True)

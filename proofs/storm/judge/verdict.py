@@ -55,6 +55,7 @@ class Verdict:
     untrue: list[str] = field(default_factory=list)  # a person was told what is not so
     uncancelled: list[str] = field(default_factory=list)  # cancelled unasked, twice, or not at all
     misrecorded: list[str] = field(default_factory=list)  # our own table says another thing than the authority
+    unmailed: list[str] = field(default_factory=list)  # an address of the list without its mail, or with two
     unstored: list[str] = field(default_factory=list)  # a webhook was answered 2xx and is not in the inbox
     unaccounted: list[str] = field(default_factory=list)  # a webhook without an end, or refused
     outbound_duplicates: list[str] = field(default_factory=list)  # one message of ours on the phone twice
@@ -168,6 +169,7 @@ def judge(evidence: Evidence) -> Verdict:
         outbound_duplicates=list(twice(rest.meta)),
         unusable=list(unusable(evidence)),
         lacking=list(lacking(evidence, done, Counter(note.channel for note in settled), len(lost))),
+        unmailed=list(_unmailed(evidence)),
         judged={
             "people": len(wishes),
             "people beside a loss": len(lost),
@@ -255,6 +257,17 @@ def _uncancelled(evidence: Evidence, phones: Phones, first: Mapping[str, Note], 
         if wish.trocado is not None and who in first and not first[who].replaces:
             told = last_words(evidence.meta, who)
             yield f"{who} {first[who].key}: a nota {first[who].numero} não foi substituída; última mensagem: {told}"
+
+
+def _unmailed(evidence: Evidence) -> Iterator[str]:
+    """Each address has one mail; a copy is the same mail again, whose answer was lost or whose sender died."""
+    came: dict[str, set[str]] = defaultdict(set)
+    for address, message in evidence.mails:
+        came[address].add(message)
+    for address in evidence.listed:
+        if len(came[address]) != 1:
+            yield f"{address}: {len(came[address])} e-mails"
+    yield from (f"{address}: ninguém pediu" for address in came.keys() - set(evidence.listed))
 
 
 def _made_again(id_integracao: str, ended: Mapping[str, str]) -> bool:
