@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from proofs.storm.command import SENTENCE
-from proofs.storm.judge.verdict import BROKEN, KEPT, NOT_PROVEN, Verdict
+from proofs.storm.judge.verdict import BROKEN, KEPT, NOT_PROVEN, Verdict, judge
 from proofs.storm.labels import KINDS, LABELS
 from proofs.storm.plan import Kind
 from proofs.storm.report import COLOURS, WORDS
@@ -175,6 +176,31 @@ def test_nothing_stays_stuck(words: str, change: Callable[[Stage], Any]) -> None
     found = stage.verdict()
     assert any(words in line for line in found.stuck), found.stuck
     assert found.word == BROKEN
+
+
+MAILED = {
+    "a row that was lost": ("bia@c.example: 0 e-mails", [("ana@c.example", "<1@p>")]),
+    "a second mail": (
+        "bia@c.example: 2 e-mails",
+        [("ana@c.example", "<1@p>"), ("bia@c.example", "<2@p>"), ("bia@c.example", "<3@p>")],
+    ),
+    "a mail to nobody's address": (
+        "caio@c.example: ninguém pediu",
+        [("ana@c.example", "<1@p>"), ("bia@c.example", "<2@p>"), ("caio@c.example", "<3@p>")],
+    ),
+    "a copy of a mail whose answer was lost": (
+        "",
+        [("ana@c.example", "<1@p>"), ("bia@c.example", "<2@p>"), ("bia@c.example", "<2@p>")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "mails"), MAILED.values(), ids=MAILED.keys())
+def test_each_address_of_a_list_has_one_mail(words: str, mails: list[tuple[str, str]]) -> None:
+    """The same mail again is no second one."""
+    found = judge(replace(good().evidence(), listed=["ana@c.example", "bia@c.example"], mails=mails))
+    assert found.unmailed == ([words] if words else [])
+    assert found.word == (BROKEN if words else KEPT)
 
 
 @pytest.mark.parametrize("words", [False, True])
