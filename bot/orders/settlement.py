@@ -88,6 +88,7 @@ async def stop_layout(connection: Connection, gateway: FiscalGateway, tarefa: Ta
     leiaute = gateway.leiaute
     if leiaute is None:
         return
+    leiaute.escolha, _ = await suspension.layout(connection, leiaute.ambiente)  # chosen while this call was under way
     now = leiaute.at(tarefa.clock.now().astimezone(SAO_PAULO).date())
     if leiaute.of(tarefa.payload) != now:
         return

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 BEFORE = date(2026, 1, 1)
 HOM = Ambiente.HOMOLOGACAO
 _WAITS = "SELECT count(*) FROM nfse_emissao WHERE retida = 'leiaute' AND proxima_acao_em IS NOT NULL"
+_UNDER_WAY = "SELECT count(*) FROM nfse_emissao WHERE status = 'enviando'"
 _SENT = "SELECT tentativa, status, numero_rps FROM nfse_emissao WHERE sessao_id = $1 ORDER BY tentativa"
 
 
@@ -152,6 +153,20 @@ async def test_the_authority_is_asked_which_layout_it_takes_and_makes_no_note(
     codes = sorted(_refused(road)[refused:])
     assert codes[1] == ["E1235"]
     assert {"E0006", "E0015"} <= set(codes[0])
+
+
+async def test_a_choice_is_not_undone_by_a_call_that_was_under_way(road: Road) -> None:
+    """The refusal of what left before the choice comes after it: nothing stops again, and the note leaves."""
+    _takes_nt009(road, BEFORE)
+    road.world.sefin.config = replace(road.world.sefin.config, processing=2.0)
+    ana, session = await _confirmed(road)
+    await until(lambda: road.database.pool.fetchval(f"SELECT ({_UNDER_WAY}) > 0"))
+    await _choose(road, "nt009")
+    road.world.sefin.config = replace(road.world.sefin.config, processing=0.0)
+    await _one_note(road, road.world.sefin, session)
+    assert await road.database.pool.fetchval("SELECT parado_em FROM nacional_leiaute") is None
+    await ana.files()
+    assert _silent(ana)
 
 
 CALENDAR = date(2027, 1, 1)  # of the product, where no setting says otherwise
