@@ -109,7 +109,7 @@ def _is_its_own(pedido: Pedido | None, leitura: Extraction, ativa: Sessao | None
     if pedido.inteiro:
         number = {Campo.VALOR} if pedido.numero else set()
         service = set() if begun(ativa) else {Campo.DESCRICAO}  # over a draft these may be its words
-        return said <= {Campo.DOCUMENTO, Campo.NOME, Campo.COMPETENCIA, Campo.DATA} | number | service
+        return said <= _OWN_WORDS[RequestKind.TOTAL] | {Campo.DOCUMENTO, Campo.NOME} | number | service
     if pedido.tipo is RequestKind.SEGUNDA_VIA and pedido.numero is None:
         return bool(pedido.clientes) and said <= _CLIENTS_WORDS
     return said <= _OWN_WORDS.get(pedido.tipo, frozenset())

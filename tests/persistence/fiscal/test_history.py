@@ -208,6 +208,7 @@ WHOEVER_READS = {
     "persistence/fiscal/comparison.py": "compared with one channel and environment, which it is given",
     "persistence/fiscal/emissions.py": "one emission's",
     "persistence/people/parts.py": "what is held about a person, whatever it counts for",
+    "persistence/queue/outbox.py": "one file's own note",
     "persistence/staff/case.py": "one session's own",
     "persistence/staff/orders.py": "staff look for an order by its number",
     "persistence/staff/queue.py": "two notes of one order are looked at, whatever they count for",
