@@ -8,12 +8,12 @@ from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from gateway.nacional.nt009 import APURACOES_IBSCBS, ATIVIDADES_SN
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
 from persistence.people import channels, services
 from persistence.people import companies as people
 from state_machine.protocol.channel import Canal, TipoDocumento
+from state_machine.services.own import APURACOES_IBSCBS, ATIVIDADES_SN
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.text.untrusted import single_line
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway.nacional.nt009 import ATIVIDADES_SN
 from operations.channel import company_of
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
 from persistence.audit.records import COMMAND_LINE
 from persistence.people import services
 from state_machine.services.codes import digits, dotted, nbs, plain_digits, table
-from state_machine.services.own import IbsCbs, Servico
+from state_machine.services.own import ATIVIDADES_SN, IbsCbs, Servico
 from state_machine.values.text.length import tamanho
 from state_machine.values.text.untrusted import single_line
 

@@ -7,8 +7,9 @@ from typing import Final, Self
 import structlog
 from aiohttp import web
 
-from operations.certificate.link import CertificateLinks, LinkEndedError, NotNowError, TooManyFilesError
+from operations.certificate.link import CertificateLinks, LinkEndedError, NotNowError, Simples, TooManyFilesError
 from public.pages import Pages
+from state_machine.services.own import APURACOES_IBSCBS, ATIVIDADES_SN
 from state_machine.values.certificate import LARGEST_FILE, CertificateRefusedError
 from state_machine.values.errors import ProsaError
 from webhooks.bodies import READ_SECONDS, Bodies
@@ -19,6 +20,8 @@ BODIES: Final = web.AppKey("BODIES", Bodies)
 PAGES: Final = web.AppKey("PAGES", Pages)
 
 SENHA: Final = "senha"
+# What may be said beside it, each by its field: the codes that there are.
+_CHOICES: Final = {"apuracao_ibscbs": APURACOES_IBSCBS, "atividade_sn": ATIVIDADES_SN}
 REST: Final = 8 * 1024  # bytes; the longest password, and what a form puts around it and the file
 _KEPT: Final = "Nada foi guardado, e esta tentativa não foi contada."
 # By the status of what was not read.
@@ -68,11 +71,11 @@ async def send(request: web.Request) -> web.StreamResponse:
     except LinkEndedError:
         return _unread(request, pages.ended())
     try:
-        arquivo, senha = await _sent(request)
+        arquivo, senha, simples = await _sent(request)
     except FormRefusedError as refused:
         return _unread(request, pages.form(link, status=refused.status, erro=str(refused)))
     try:
-        kept = await links.send(token, arquivo, senha)
+        kept = await links.send(token, arquivo, senha, simples)
     except LinkEndedError:
         return pages.ended()
     except TooManyFilesError:
@@ -86,11 +89,11 @@ async def send(request: web.Request) -> web.StreamResponse:
     return pages.kept(kept)
 
 
-async def _sent(request: web.Request) -> tuple[bytes, str]:
-    """Return file and password, neither of them empty. Raises ``FormRefusedError``."""
+async def _sent(request: web.Request) -> tuple[bytes, str, Simples]:
+    """Return file and password, neither of them empty, and what was chosen. Raises ``FormRefusedError``."""
     try:
         form = await read_form(
-            request, request.app[BODIES], (SENHA,), file=LARGEST_FILE, rest=REST, seconds=READ_SECONDS
+            request, request.app[BODIES], (SENHA, *_CHOICES), file=LARGEST_FILE, rest=REST, seconds=READ_SECONDS
         )
     except web.HTTPException as error:
         raise FormRefusedError.unread(error.status) from None
@@ -99,7 +102,11 @@ async def _sent(request: web.Request) -> tuple[bytes, str]:
     if not form.fields.get(SENHA):
         raise FormRefusedError("Faltou escrever a senha do certificado.")
     try:
-        return form.content, form.fields[SENHA].decode()
+        chosen = {name: form.fields.get(name, b"").decode() for name in _CHOICES}
+        if any(value and value not in _CHOICES[name] for name, value in chosen.items()):
+            raise FormRefusedError("Escolha uma das opções da lista.")
+        simples = Simples(chosen["apuracao_ibscbs"] or None, chosen["atividade_sn"] or None)
+        return form.content, form.fields[SENHA].decode(), simples
     except UnicodeDecodeError:
         raise FormRefusedError("A senha chegou com caracteres que não consigo ler. Escreva de novo.", 400) from None
 

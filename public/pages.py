@@ -10,6 +10,7 @@ from aiohttp import web
 from markupsafe import Markup
 
 from console.render import masks
+from state_machine.services.own import APURACOES_IBSCBS, ATIVIDADES_SN
 
 if TYPE_CHECKING:
     import jinja2
@@ -52,7 +53,8 @@ class Pages:
     def form(self, link: Link, *, status: int = 200, erro: str = "") -> web.Response:
         """Ask for the file and its password; ``erro`` says why what was sent is not taken."""
         cnpj = masks.document(link.cnpj)
-        return self._page("enviar.html", status, link=link, cnpj=cnpj, erro=erro)
+        choices = {"apuracoes": APURACOES_IBSCBS, "atividades": ATIVIDADES_SN}
+        return self._page("enviar.html", status, link=link, cnpj=cnpj, erro=erro, **choices)
 
     def kept(self, kept: Kept) -> web.Response:
         """Say that it is done, and what to do next."""

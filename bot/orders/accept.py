@@ -75,11 +75,15 @@ class Door:
         self._channels = channels
         self._witness = witness
 
+    async def blocked(self, connection: Connection, empresa: Empresa) -> bool:
+        """Tell whether there is no number for an invoice of this company."""
+        return await Numbers(await self._gateway_of(connection, empresa)).blocked(connection, empresa)
+
     async def may_number(self, connection: Connection, empresa: Empresa) -> bool:
-        """Tell whether an invoice of this company can be issued as far as its number goes."""
-        numbers = Numbers(await self._gateway_of(connection, empresa))
-        if await numbers.blocked(connection, empresa):
+        """Tell whether an invoice of this company may be confirmed now, as far as its number goes."""
+        if await self.blocked(connection, empresa):
             return False
+        numbers = Numbers(await self._gateway_of(connection, empresa))
         return not numbers.given(empresa) or (await self._witness.look_for(connection, empresa.id)).doubt is None
 
     async def restored_at(self, connection: Connection, empresa: Empresa) -> datetime | None:

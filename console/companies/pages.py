@@ -18,6 +18,7 @@ from persistence.staff.pulse import pulse
 from persistence.staff.queue import needing_eyes_by_company
 from persistence.versions import AnotherVersionError
 from state_machine.services.codes import dotted
+from state_machine.services.own import APURACOES_IBSCBS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,6 @@ DE_FORA: Final = {
     "cancelada": ("cancelada", "off"),
     "substituida": ("substituída", "off"),
 }
-APURACOES: Final = {"1": "os dois no Simples", "2": "a CBS no Simples, o IBS fora", "3": "os dois fora do Simples"}
 REGIMES: Final = {
     "mei": "MEI",
     "simples": "Simples Nacional",
@@ -104,7 +104,7 @@ async def company_page(
         cidade=cidade,
         codigo=dotted,
         regimes=REGIMES,
-        apuracoes=APURACOES,
+        apuracoes=APURACOES_IBSCBS,
         falta=lacks(visita, found.linha, found.servicos),
         situacoes=DE_FORA,
         olhar=Olhar(),

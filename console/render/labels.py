@@ -156,6 +156,7 @@ RESULTADOS: Final[Mapping[str, tuple[str, bool]]] = {
     "Stands": ("continua valendo", False),
     "AlreadyCancelled": ("já estava cancelada", False),
     "Absent": ("não existe lá", True),
+    "Unreadable": ("não conseguiu ler o pedido", True),
     "CannotTell": ("não soube dizer", True),
 }
 OPERACOES: Final[Mapping[str, str]] = {

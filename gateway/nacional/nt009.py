@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from lxml import etree
 
+from state_machine.services.own import ATIVIDADES_SN
+
 _XS: Final = "{http://www.w3.org/2001/XMLSchema}"
 COMPLEX: Final = "tiposComplexos_v1.01.xsd"
 SIMPLE: Final = "tiposSimples_v1.01.xsd"
@@ -39,9 +41,11 @@ _NEW_TYPES: Final = """
   <xs:element name="pCBSSN" type="TSDec2V2"/><xs:element name="vCBSSN" type="TSDec15V2"/>
 </xs:sequence></xs:complexType>
 """
-ATIVIDADES_SN: Final = ("07", "08", "09", "10", "11", "12", "13", "14", "90")  # cAtvSN
-APURACOES_IBSCBS: Final = ("1", "2", "3")  # regApIBSCBSSN
-_VALUES: Final = {"TSRTCFinNFSe": ("0", "1", "2"), "TSOpSimpNac": ("1", "2", "3", "4"), "TSCodAtvSN": ATIVIDADES_SN}
+_VALUES: Final = {
+    "TSRTCFinNFSe": ("0", "1", "2"),
+    "TSOpSimpNac": ("1", "2", "3", "4"),
+    "TSCodAtvSN": tuple(ATIVIDADES_SN),
+}
 
 
 def overlaid(files: dict[str, bytes]) -> dict[str, bytes]:

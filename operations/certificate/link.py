@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.certificate.reading_process import read_apart
 from gateway.certificate.turns import ReadersBusyError, Turns
-from persistence.people import certificate_links, certificate_vault, certificates
+from operations.company import CompanyForm, change_company
+from operations.services import ServiceForm, add_to
+from persistence.audit.records import Author
+from persistence.people import certificate_links, certificate_vault, certificates, channels, services
 from persistence.queue.arrival import Arrival
 from persistence.rows.inbox_rows import CertificateRow
 from state_machine.values.errors import ProsaError
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from persistence.crypto import Vault
+    from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.people.certificate_links import Link
     from persistence.queue.inbox import Inbox
@@ -53,6 +57,14 @@ class Kept:
     vence: date
 
 
+@dataclass(frozen=True, slots=True)
+class Simples:
+    """What the page asks a company of the Simples for NT 009, as codes; ``None`` is not said."""
+
+    apuracao: str | None = None
+    atividade: str | None = None
+
+
 class CertificateLinks:
     """The links as the page uses them; ``raizes``: as of ``read_apart``."""
 
@@ -68,18 +80,18 @@ class CertificateLinks:
         async with self._database.transaction() as connection:
             return _open(await certificate_links.find(connection, token))
 
-    async def send(self, token: str, arquivo: bytes, senha: str) -> Kept:
-        """Keep the certificate, and tell the conversation in the same commit.
+    async def send(self, token: str, arquivo: bytes, senha: str, simples: Simples | None = None) -> Kept:
+        """Keep the certificate and what was said of the Simples, and tell the conversation in the same commit.
 
         Raises ``CertificateRefusedError``: one try less, nothing else changed. ``LinkEndedError``,
         ``TooManyFilesError``, ``NotNowError``: nothing changed.
         """
         try:
-            return await self._send(token, arquivo, senha)
+            return await self._send(token, arquivo, senha, simples)
         except ReadersBusyError as busy:
             raise NotNowError from busy
 
-    async def _send(self, token: str, arquivo: bytes, senha: str) -> Kept:
+    async def _send(self, token: str, arquivo: bytes, senha: str, simples: Simples | None) -> Kept:
         async with self._database.transaction() as connection:
             link = _open(await certificate_links.take_try(connection, token))
             if await certificate_links.tries(connection, link.empresa_id) > HOURLY:
@@ -91,12 +103,31 @@ class CertificateLinks:
             if not await certificate_links.use(connection, link):
                 raise LinkEndedError
             replaced = await certificate_vault.keep(connection, self._cofre, link.empresa_id, a1, quem=BY_LINK)
+            if link.pergunta and simples is not None:
+                await _keep(connection, link, simples)
             told = [_told(link, a1, "guardado", link.conversa)]
             if replaced:
                 others = await certificates.talking(connection, link.empresa_id)
                 told += [_told(link, a1, "trocado", each) for each in others if each != link.conversa]
             await self._inbox.put_in(connection, told)
         return Kept(link.razao_social, a1.titular, a1.vence)
+
+
+async def _keep(connection: Connection, link: Link, simples: Simples) -> None:
+    company, author = await channels.company(connection, link.cnpj), Author(BY_LINK)
+    if simples.apuracao is not None:
+        form = CompanyForm(
+            cnpj=link.cnpj,
+            razao_social=company.razao_social,
+            inscricao_municipal=company.inscricao_municipal,
+            municipio=company.municipio_ibge,
+            apuracao_ibscbs=simples.apuracao,
+        )
+        await change_company(connection, company, form, {}, author)
+    if simples.atividade is not None:
+        main = (await services.of_company(connection, company.id, company.codigo_servico))[0]
+        said = ServiceForm(codigo=main.codigo, descricao=main.descricao, atividade_sn=simples.atividade)
+        await add_to(connection, company, said, author)
 
 
 def _told(link: Link, a1: A1, aviso: AvisoCertificado, conversa: str) -> Arrival:

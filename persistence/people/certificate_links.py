@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from persistence.audit import records as audit
 from persistence.crypto import Lugar
-from persistence.tables import certificado_link, empresa, outbox, usuario
+from persistence.tables import certificado_link, empresa, empresa_canal, empresa_servico, outbox, usuario
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -36,7 +36,17 @@ _L = certificado_link.c
 _OPEN = sa.and_(_L.usado_em.is_(None), _L.encerrado_em.is_(None), _L.expira_em > sa.func.now())
 # Who asked must still be one of the company's people.
 _ITS_OWN = sa.and_(usuario.c.id == _L.usuario_id, usuario.c.empresa_id == _L.empresa_id)
-_COLUMNS = (_L.id, _L.empresa_id, _L.conversa, _L.expira_em, _L.tentativas, empresa.c.cnpj, empresa.c.razao_social)
+_C, _S = empresa_canal.c, empresa_servico.c
+_MAIN = sa.and_(_S.empresa_id == empresa.c.id, _S.codigo == sa.func.replace(empresa.c.codigo_servico, ".", ""))
+_ASKED = sa.and_(
+    empresa.c.regime.in_(("simples", "simples-pendente")),
+    sa.exists().where(_C.empresa_id == empresa.c.id, _C.tipo == "servico", _C.canal == "nacional"),
+    sa.or_(empresa.c.apuracao_ibscbs.is_(None), ~sa.exists().where(_MAIN, _S.atividade_sn.is_not(None))),
+).label("pergunta")
+_COLUMNS = (
+    *(_L.id, _L.empresa_id, _L.conversa, _L.expira_em, _L.tentativas),
+    *(empresa.c.cnpj, empresa.c.razao_social, _ASKED),
+)
 _FIND = (
     sa.select(*_COLUMNS, sa.func.now().label("agora"))
     .join_from(certificado_link, empresa, empresa.c.id == _L.empresa_id)
@@ -56,7 +66,10 @@ class SealedLink:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link that is open at ``agora``; ``tentativas`` counts the files that were begun to be read."""
+    """A link that is open at ``agora``; ``tentativas`` counts the files that were begun to be read.
+
+    ``pergunta``: the company's notes lack from 2027 on what only it knows of the Simples.
+    """
 
     id: uuid.UUID
     empresa_id: int
@@ -65,6 +78,7 @@ class Link:
     tentativas: int
     cnpj: str
     razao_social: str
+    pergunta: bool
     agora: datetime
 
     @property

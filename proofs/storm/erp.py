@@ -68,7 +68,9 @@ class Erp:
         raise TimeoutError
 
     async def send_list(self, issuer: Issuer) -> None:
-        """Hand a list in, and say yes to it as often as it is asked for, until every mail of it went out."""
+        """Hand the list in, and say yes to it as often as it is asked for, until every mail of it went out."""
+        if not self.listed:
+            return
         rows = "".join(f"{each};Cliente {number}\n" for number, each in enumerate(self.listed))
         headers = {"Authorization": f"Bearer {self._keys[issuer.cnpj]}"}
         files = {"arquivo": ("clientes.csv", f"email;nome\n{rows}".encode(), "text/csv")}

@@ -3,8 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from state_machine.services.codes import dotted, text_of
+
+# Codes of NT 009 and what they mean, of a company of the Simples.
+ATIVIDADES_SN: Final = {  # cAtvSN
+    "07": "serviços só do Anexo III",
+    "08": "escritório contábil com ISS fixo",
+    "09": "serviços sujeitos ao Fator R",
+    "10": "transporte municipal de passageiros",
+    "11": "locação de bens móveis e o que não paga ISS",
+    "12": "construção do Anexo III",
+    "13": "construção do Anexo IV",
+    "14": "serviços do Anexo IV",
+    "90": "não tributado",
+}
+APURACOES_IBSCBS: Final = {  # regApIBSCBSSN
+    "1": "os dois no Simples",
+    "2": "a CBS no Simples, o IBS fora",
+    "3": "os dois fora do Simples",
+}
 
 
 @dataclass(frozen=True, slots=True)

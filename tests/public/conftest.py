@@ -49,12 +49,16 @@ class Visitor:
         async with self.session.request(method, f"{self.base}/certificado/{token}", **options) as answer:
             return answer.status, await answer.text(), dict(answer.headers)
 
-    async def send(self, token: str, arquivo: bytes | None = None, senha: str | None = SENHA) -> tuple[int, str]:
+    async def send(
+        self, token: str, arquivo: bytes | None = None, senha: str | None = SENHA, **chosen: str
+    ) -> tuple[int, str]:
         """Send the form as a browser does; without a file that of the company."""
         form = FormData(default_to_multipart=True)
         form.add_field("arquivo", pfx() if arquivo is None else arquivo, filename="ana.pfx")
         if senha is not None:
             form.add_field("senha", senha)
+        for name, value in chosen.items():
+            form.add_field(name, value)
         status, text, _ = await self.ask(token, "POST", data=form)
         return status, text
 

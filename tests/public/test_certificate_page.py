@@ -255,3 +255,25 @@ async def test_the_page_runs_nothing_and_loads_nothing(visitor: Visitor) -> None
     for forbidden in ("unsafe", "http:", "https:", "script"):
         assert forbidden not in policy
         assert forbidden not in text
+
+
+async def test_a_company_of_the_simples_is_asked_for_what_2027_needs(visitor: Visitor) -> None:
+    """Only one of the national channel that has not said it; a wrong code keeps nothing, none keeps the certificate."""
+    pool = visitor.database.pool
+    assert "2027" not in (await visitor.ask(await visitor.new_token()))[1]
+    await pool.execute("UPDATE empresa SET regime = 'simples', codigo_servico = '170101'")
+    await pool.execute("DELETE FROM empresa_canal")
+    await pool.execute("INSERT INTO empresa_canal SELECT id, 'servico', 'nacional' FROM empresa")
+    token = await visitor.new_token()
+    text = (await visitor.ask(token))[1]
+    assert "Como a empresa paga IBS e CBS" in text
+    assert (await visitor.send(token, FILE, apuracao_ibscbs="4"))[0] == 422
+    assert await visitor.kept() == 0
+    assert (await visitor.send(token, FILE, apuracao_ibscbs="2", atividade_sn=""))[0] == 200
+    said = "SELECT e.apuracao_ibscbs, s.atividade_sn FROM empresa e LEFT JOIN empresa_servico s ON s.empresa_id = e.id"
+    assert tuple(await pool.fetchrow(said)) == ("2", None)
+    assert (await visitor.send(await visitor.new_token(), pfx(), atividade_sn="07"))[0] == 200
+    assert tuple(await pool.fetchrow(said)) == ("2", "07")
+    acoes = await pool.fetch("SELECT acao FROM auditoria WHERE quem = 'link do WhatsApp' ORDER BY id")
+    assert {"mudou o cadastro", "deu código de serviço"} <= {row["acao"] for row in acoes}
+    assert "2027" not in (await visitor.ask(await visitor.new_token()))[1]

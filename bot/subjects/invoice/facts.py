@@ -232,13 +232,14 @@ async def as_renumbered(
 ) -> NumeroTomado | NotaRejeitada:
     """Return what follows where the number of this emission is taken: the next one, or a refusal where there is none.
 
-    The attempt's row stays locked until the commit.
+    While the history is in doubt the new attempt is made all the same, and waits. The attempt's row stays locked until
+    the commit.
     """
     newest = await attempts.newest(connection, sessao.sessao_id, sessao.revisao)
     if newest is None or (newest.id, newest.status) != (emissao_id, StatusEmissao.REJEITADO):
         return NotaRejeitada(_NO_NUMBER, None)
     may = newest.tentativa < ATTEMPTS and is_as_confirmed(door, sessao, empresa)
-    if may and await door.may_number(connection, empresa):
+    if may and not await door.blocked(connection, empresa):
         return NumeroTomado(int(newest.tentativa) + 1)
     return NotaRejeitada(_NO_NUMBER, None)
 

@@ -17,11 +17,10 @@ from stdnum.br import cnpj as stdnum_cnpj
 from gateway.keys.nfse import ChaveNFSe
 from gateway.nacional.dps import Circunstancias, build, id_dps, national_code, short_reference
 from gateway.nacional.layouts import NS, Layout, check, parse
-from gateway.nacional.nt009 import APURACOES_IBSCBS, ATIVIDADES_SN
 from gateway.nacional.signature import sign
 from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from state_machine.protocol.channel import Ambiente
-from state_machine.services.own import IbsCbs
+from state_machine.services.own import APURACOES_IBSCBS, ATIVIDADES_SN, IbsCbs
 from state_machine.values.text.latin import latin1, plain
 from tests.adversaries import cpu_ms
 
@@ -118,8 +117,8 @@ def invoices(draw: st.DrawFn) -> tuple[InvoiceIntent, Circunstancias]:
             aliquota=draw(amounts("0", Decimal(5))),
             codigo_nbs=nbs,
             ibs_cbs=group,
-            apuracao_ibscbs=draw(st.none() | st.sampled_from(APURACOES_IBSCBS)),
-            atividade_sn=draw(st.none() | st.sampled_from(ATIVIDADES_SN)),
+            apuracao_ibscbs=draw(st.none() | st.sampled_from(sorted(APURACOES_IBSCBS))),
+            atividade_sn=draw(st.none() | st.sampled_from(sorted(ATIVIDADES_SN))),
         ),
         tomador=Tomador(
             draw((cnpjs | CPFS).filter(lambda d: d != issuer)),

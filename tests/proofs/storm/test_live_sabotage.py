@@ -84,7 +84,7 @@ async def test_a_sound_product_in_calm_weather_proves_nothing(ground: Ground, tm
                 "webhooks": ("unstored", "gateway ", PEOPLE),
             },
         ),
-        ("plugnotas", {"pdf": ("misfiled", "número não é", PEOPLE - 2)}),  # each company has its number 1
+        ("plugnotas", {"pdf": ("misfiled", "chave não é", PEOPLE - 2)}),
         ("nacional", {"dps": ("wrong", "serv.cServ.xDescServ é 'outro serviço'", PEOPLE)}),
         ("nacional", {"xml": ("misfiled", "não é o documento que a autoridade guarda", PEOPLE)}),
     ],

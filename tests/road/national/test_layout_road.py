@@ -32,6 +32,7 @@ BEFORE = date(2026, 1, 1)
 HOM = Ambiente.HOMOLOGACAO
 _WAITS = "SELECT count(*) FROM nfse_emissao WHERE retida = 'leiaute' AND proxima_acao_em IS NOT NULL"
 _UNDER_WAY = "SELECT count(*) FROM nfse_emissao WHERE status = 'enviando'"
+_HELD = "SELECT count(*) FROM nfse_emissao WHERE sessao_id = $1 AND tentativa = 2 AND retida = 'historia'"
 _SENT = "SELECT tentativa, status, numero_rps FROM nfse_emissao WHERE sessao_id = $1 ORDER BY tentativa"
 
 
@@ -165,6 +166,27 @@ async def test_a_choice_is_not_undone_by_a_call_that_was_under_way(road: Road) -
     road.world.sefin.config = replace(road.world.sefin.config, processing=0.0)
     await _one_note(road, road.world.sefin, session)
     assert await road.database.pool.fetchval("SELECT parado_em FROM nacional_leiaute") is None
+    await ana.files()
+    assert _silent(ana)
+
+
+async def test_a_refusal_amid_a_doubted_history_waits_for_its_end(road: Road) -> None:
+    """A database that was put back while the call was under way: no word to the person, and one note once all know."""
+    pool = road.database.pool
+    _takes_nt009(road, BEFORE)
+    road.world.sefin.config = replace(road.world.sefin.config, processing=2.0)
+    ana, session = await _confirmed(road)
+    await until(lambda: pool.fetchval(f"SELECT ({_UNDER_WAY}) > 0"))
+    await pool.execute("UPDATE empresa SET restauro_desde = now()")
+    try:
+        await _choose(road, "nt009")
+        road.world.sefin.config = replace(road.world.sefin.config, processing=0.0)
+        await until(lambda: pool.fetchval(_HELD, session))
+    finally:
+        await pool.execute("UPDATE empresa SET restauro_desde = NULL")
+    async with waits_passing(road):
+        await _one_note(road, road.world.sefin, session)
+    assert [row["tentativa"] for row in await pool.fetch(_SENT, session)] == [1, 2]
     await ana.files()
     assert _silent(ana)
 

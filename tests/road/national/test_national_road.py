@@ -402,7 +402,7 @@ async def test_an_equal_note_of_another_confirmation_gets_the_next_number(road: 
 
 async def test_a_second_attempts_own_late_note_is_its_own(road: Road, sefin: SefinSimulator) -> None:
     """It keeps the refused one's number: seen absent three times, its note shows where the first one is asked about."""
-    sefin.faults.set("recusar_na_porta", times=1, message="E1235", method="POST")
+    sefin.faults.set("recusar_na_porta", times=1, message="E0714", method="POST")
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
     await person.say(unlike())
@@ -501,11 +501,11 @@ async def test_a_check_that_fails_blocks_nobody(road: Road, sefin: SefinSimulato
 
 
 async def test_a_fault_of_ours_stops_nobody(road: Road, sefin: SefinSimulator) -> None:
-    """E1235: that invoice is refused with a word to staff; the next one goes out, and this one when they reprocess it.
+    """E0714: that invoice is refused with a word to staff; the next one goes out, and this one when they reprocess it.
 
     It is signed anew, under the number that it had.
     """
-    sefin.faults.set("recusar_na_porta", times=1, message="E1235", method="POST")
+    sefin.faults.set("recusar_na_porta", times=1, message="E0714", method="POST")
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
     await person.say(unlike())

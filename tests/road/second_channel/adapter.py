@@ -62,6 +62,7 @@ NATUREZA = Natureza(
     reference=str,
     draws=True,
     substitutes=True,
+    lag=timedelta(minutes=5),
 )
 _SITUACOES = {"normal": Situacao.AUTORIZADA, "substituida": Situacao.CANCELADA, "cancelada": Situacao.CANCELADA}
 
