@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 TRIES: Final = 1200  # of one request: its process may be dead or frozen, the database away or put back
 PAUSE: Final = 0.5  # seconds between them
 AGAIN: Final = frozenset({408, 409, 429, 500, 502, 503, 504})  # not now: the same key again
+# What httpx raises of a process that is dead or dies; AttributeError where it dies between connection and request.
+AWAY: Final = (httpx.HTTPError, httpx.InvalidURL, AttributeError)
 APPROVER: Final = """
 INSERT INTO empresa_aprovador (empresa_id, usuario_id) SELECT empresa_id, id FROM usuario WHERE telefone = $1
 ON CONFLICT (empresa_id) DO UPDATE SET usuario_id = excluded.usuario_id
@@ -78,7 +80,7 @@ class Erp:
         for number in range(TRIES):
             web = self._webs[number % len(self._webs)]
             base = f"{web.address}/api/v1"
-            with contextlib.suppress(httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError):
+            with contextlib.suppress(*AWAY, ValueError, KeyError):
                 async with httpx.AsyncClient(base_url=base, headers=headers, timeout=10.0) as client:
                     # Under its one key: a database that was put back may not know it any more.
                     key = {"Idempotency-Key": "lista"}
@@ -102,7 +104,7 @@ class Erp:
             try:
                 async with httpx.AsyncClient(base_url=f"{web.address}/api/v1", headers=headers, timeout=10.0) as client:
                     answer = await client.post(path, json=body)
-            except (httpx.HTTPError, httpx.InvalidURL):
+            except AWAY:
                 await asyncio.sleep(PAUSE)
                 continue
             if answer.is_success:
