@@ -37,7 +37,9 @@ BRACKET_BEFORE: Final = re.compile(r"(?:\$|\b(?:de|por|valor)|:)\s{0,9}+\(\s{0,9
 BRACKET: Final = re.compile(r"\(\s{0,9}+$")
 BRACKET_AFTER: Final = re.compile(r"\s{0,9}+\)")
 SPACED: Final = re.compile(r"\d{1,3}(?: \d{3})+")  # without cents: those belong to a price
-PRICED: Final = re.compile(r"\b(?:nota de|valor(?: de)?|total(?: de)?)[\s:]{1,3}$")
+PRICED: Final = re.compile(
+    r"(?:^|\b(?:nota de|valor(?: de)?|total(?: de)?|por|deu|fica|ficou|foi|cobrei|custou)[\s:]{1,3})$"
+)
 LOOK_BACK: Final = 24  # characters before an amount in which such a sign stands
 NOT_AN_AMOUNT: Final = re.compile(r"\s{0,9}+(?:desculpas|perdoes|vezes|gracas|beijos|abracos|coisas|maravilhas)\b")
 ARTICLES: Final = frozenset({"um", "uma"})
@@ -71,7 +73,7 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
     money = bool(
         brl_before or after or number.slang or (number.scaled and not number.words and plain[number.end - 1] == "k")
     )
-    if _two_readings(plain, number, end, money=money):
+    if _two_readings(plain, number, end, priced=bool(brl_before)):
         amount = None
     cents_word = CENTS_WORD.match(plain, end)
     if cents_word and amount is not None:
@@ -104,11 +106,11 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
     return Mark(kind, start, end, amount=amount, literal=number.literal, words=number.words, negative=negative), i
 
 
-def _two_readings(plain: str, number: Number, end: int, *, money: bool) -> bool:
+def _two_readings(plain: str, number: Number, end: int, *, priced: bool) -> bool:
     """Say whether digits can be read in two ways: "1k7" is 1,700 or a slip, "container 20 780" one number or two."""
     if number.scaled and plain[end : end + 1].isdigit():
         return True
-    spaced = not money and SPACED.fullmatch(plain, number.start, number.end) is not None
+    spaced = not priced and SPACED.fullmatch(plain, number.start, number.end) is not None
     return spaced and not PRICED.search(plain, max(0, number.start - LOOK_BACK), number.start)
 
 

@@ -8,12 +8,14 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from extractor.amounts.asides import withheld
+from extractor.amounts.find import SPACED
 from extractor.amounts.role import Role
 from extractor.amounts.roles import roles_of
 from extractor.reading import Reading
 from extractor.text.cues import Cued
 from extractor.text.distractors import LATE_YEARS
 from extractor.text.marks import Kind
+from extractor.text.numerals import literal
 from extractor.text.quoted import counted_span, lone_number
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
 from state_machine.values.money import LIMITE, ValorInvalido, centavos
@@ -290,4 +292,11 @@ def _doubt(skeleton: Skeleton, marks: list[Mark], motivo: Motivo, used: frozense
         if len(marks) == 1
         else ", ".join(skeleton.text.verbatim(m.start, m.end) for m in marks)
     )
-    return Reading(doubt=Doubt(Campo.VALOR, motivo, trecho), used=used)
+    return Reading(doubt=Doubt(Campo.VALOR, motivo, trecho, leituras=_apart(marks)), used=used)
+
+
+def _apart(marks: list[Mark]) -> tuple[str, ...]:
+    """Return both readings of digits that a space parts, "fase 2 600": one number, or the last of two."""
+    if len(marks) != 1 or not SPACED.fullmatch(typed := marks[0].literal or ""):
+        return ()
+    return tuple(f"{literal(each):.2f}" for each in (typed, typed.rpartition(" ")[2]) if literal(each))

@@ -45,7 +45,8 @@ ADDRESS: Final = Cued(
     r"celular|e-?mail|servico|descricao|ie|im|inscricao)\b))",
 )
 PLATE: Final = re.compile(
-    r"(?<![a-z0-9])[a-z]{3}(?:-?\d[a-j]\d{2}|-\d{4})(?![a-z0-9])|\bplaca\W{1,3}[a-z]{3}[ -]?\d[a-j0-9]\d{2}(?![a-z0-9])"
+    r"(?<![a-z0-9])(?<!\d-)[a-z]{3}(?:-?\d[a-j]\d{2}|-\d{4})(?![a-z0-9])|"
+    r"\bplaca\W{1,3}[a-z]{3}[ -]?\d[a-j0-9]\d{2}(?![a-z0-9])"
 )
 SERVICE_CODE: Final = Cued(
     "cod ite sub lc cna cti",

@@ -30,9 +30,9 @@ BEGINNINGS: Final = frozenset({*SMALL, *AUGMENTATIVES, "mil", "meio"})  # no oth
 # More than any order has: whoever pastes a statement or a sheet must say which of its numbers are the invoice's.
 CROWD: Final = 200
 _NUMBERS: Final = re.compile(r"\d+|[^\W\d_]+")
-# Behind these a number is a name, and no thousand that a space parts: "RDC 216 770 reais".
+# Behind these a number is a name, and no thousand that a space parts: "RDC 216 770 reais", "sessão 3 de 5 600 reais".
 _NAMES: Final = ("rdc", "nbr", "nr", "iso", "lei", "norma", "portaria", "sala", "apto", ",")
-NAMED: Final = "".join(f"(?<!{word} )" for word in _NAMES)
+NAMED: Final = "".join(f"(?<!{word} )" for word in _NAMES) + r"(?<!/)(?<!\d de )"
 # digits with their separators, a word, a mark, or any other character
 TOKEN: Final = re.compile(
     NAMED + r"(?<![a-z0-9.,])\d{1,3}(?: \d{3})+(?:,\d{1,2})?(?![\d.,]*\d)|\d+(?:[.,']{1,2}\d+)*|[a-z]+|[A-Z]+|\S"
@@ -158,9 +158,10 @@ def _from_digits(tokens: _Tokens, i: int) -> tuple[Number, int] | None:
         # "3 mil e meio" is said for 3,500 and for 3,000 and a bit: only millions have a half that everybody agrees on
         known = half >= 10**5
         return Number(start, tokens.end(at + 1), total + half if known else None, scaled=True), at + 2
-    rest = _remainder(tokens, at, Decimal(SCALES[after]), exact="." not in first and "," not in first)
-    if rest is not None:
-        total, at = total + rest[0], rest[1]
+    ceiling, exact = SCALES[after], "." not in first and "," not in first
+    while ceiling > 1 and (rest := _remainder(tokens, at, ceiling, exact=exact)) is not None:
+        value, at, ceiling = rest
+        total += value
     return Number(start, tokens.end(at - 1), total.quantize(Decimal(1)), scaled=True), at
 
 
@@ -169,31 +170,22 @@ def _from_words(tokens: _Tokens, i: int) -> tuple[Number, int] | None:
     if words[i] == "meio" and i + 1 < len(words) and words[i + 1] in {"milhao", "bilhao"}:
         return Number(start, tokens.end(i + 1), Decimal(SCALES[words[i + 1]] // 2), words=True, scaled=True), i + 2
     total, at = Decimal(0), i
-    ceiling = Decimal(10**12)
-    while True:
-        part = _scaled_group(words, at, ceiling, first=at == i)
-        if part is None:
-            break
-        value, after, scale = part
-        total, at, ceiling = total + value, after, Decimal(scale)
+    part = _scaled_group(words, i, Decimal(10**12), first=True)
+    while part is not None:
+        value, at, scale = part
+        total += value
         if scale == 1:
             break
         if _is_half(words, at):
-            if scale < 10**6:
-                return Number(start, tokens.end(at + 1), None, words=True, scaled=True), at + 2
-            total, at = total + scale // 2, at + 2
-            break
-        rest = _remainder(tokens, at, ceiling, exact=True)
-        if rest is not None:
-            total, at = total + rest[0], rest[1]
-            break
-        joined = _joint(words, at)
-        if joined is None or _scaled_group(words, joined, ceiling, first=False) is None:
-            break
-        at = joined
+            known = scale >= 10**6  # as of "3 mil e meio"
+            half = total + scale // 2 if known else None
+            return Number(start, tokens.end(at + 1), half, words=True, scaled=True), at + 2
+        part = _remainder(tokens, at, scale, exact=True)
+        if part is None and (joined := _joint(words, at)) is not None:
+            part = _scaled_group(words, joined, Decimal(scale), first=False)
     if at == i:
         return None
-    return Number(start, tokens.end(at - 1), total, words=True, scaled=ceiling > 1), at
+    return Number(start, tokens.end(at - 1), total, words=True, scaled=total >= THOUSAND), at
 
 
 def _scaled_group(words: list[str], i: int, ceiling: Decimal, *, first: bool) -> tuple[Decimal, int, int] | None:
@@ -228,12 +220,12 @@ def _joint(words: list[str], at: int) -> int | None:
     return at if at < len(words) else None
 
 
-def _remainder(tokens: _Tokens, at: int, ceiling: Decimal, *, exact: bool) -> tuple[Decimal, int] | None:
-    """Read what follows "2 mil": "e 500", "500", "e quinhentos", "trezentos"."""
+def _remainder(tokens: _Tokens, at: int, ceiling: int, *, exact: bool) -> tuple[Decimal, int, int] | None:
+    """Read what follows "2 mil": "e 500", "500", "e quinhentos", "trezentos". Value, index after it, scale."""
     words = tokens.words
     if not exact or at >= len(words):
         return None
-    joined = words[at] == "e"
+    joined = words[at] == "e" or (words[at] == "," and words[at + 2 : at + 3] == ["mil"])
     here = at + joined
     if here >= len(words):
         return None
@@ -242,16 +234,16 @@ def _remainder(tokens: _Tokens, at: int, ceiling: Decimal, *, exact: bool) -> tu
         plain_hundreds = len(words[here].split(",")[0]) == 3  # noqa: PLR2004 - "2 mil 500": three digits, or it is another number
         after = words[here + 1] if here + 1 < len(words) else None
         if after == "mil" and ceiling > THOUSAND:  # "1 milhão e 200 mil"
-            return (value * 1000, here + 2) if value is not None and value < THOUSAND else None
-        if value is None or value >= min(ceiling, Decimal(1000)) or not (joined or plain_hundreds):
+            return (value * 1000, here + 2, THOUSAND) if value is not None and value < THOUSAND else None
+        if value is None or value >= min(ceiling, THOUSAND) or not (joined or plain_hundreds):
             return None
         if after is not None and tokens.glued(here + 1) and (after.isalpha() or after in "%/-"):
             return None
-        return value, here + 1
-    part = _scaled_group(words, here, ceiling, first=False)
+        return value, here + 1, 1
+    part = _scaled_group(words, here, Decimal(ceiling), first=False)
     if part is None or (not joined and part[0] < 100):  # noqa: PLR2004 - "2 mil um": a new phrase begins
         return None
-    return part[0], part[1]
+    return part
 
 
 def has_many_numbers(text: str) -> bool:

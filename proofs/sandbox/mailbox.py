@@ -7,6 +7,7 @@ import base64
 from collections import deque
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ class Kept:
     to: str
     content: bytes
     secret: bool
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
     def message(self) -> EmailMessage:

@@ -297,7 +297,7 @@ class Storm:
             blows=Counter(blow.kind for blow in self.weather.struck),
             losses=tuple(self.oblivion.losses),
             listed=self.erp.listed,
-            mails=[(mail.to, str(mail.message["Message-ID"])) for mail in self._mailbox.kept],
+            mails=[(mail.to, str(mail.message["Message-ID"]), mail.at) for mail in self._mailbox.kept],
         )
 
     async def _house(self) -> House:

@@ -229,3 +229,67 @@ def test_of_two_amounts_that_the_message_leaves_open_none_is_certain(trade, v, m
 def test_a_balance_a_half_and_a_harvest(text, readings):
     """What stands in the account is nobody's price, half of a price is one of two, and a year is none."""
     assert offered(read(f"{text}, cpf {CPF}")) == readings
+
+
+def dated(extraction: Extraction) -> str | None:
+    """Return the day or the month of the service."""
+    return next((c.valor for c in extraction.candidates if c.campo in {Campo.DATA, Campo.COMPETENCIA}), None)
+
+
+@pytest.mark.parametrize(
+    ("said", "when"),
+    [
+        ("em 1º/11", "2026-11-01"),
+        ("em 1º/11/2026", "2026-11-01"),
+        ("em 1º.11.2026", "2026-11-01"),
+        ("dia primeiro", "2026-11-01"),
+        ("em 30-out-2026", "2026-10-30"),
+        ("em 30/out/2026", "2026-10-30"),
+        ("em 30 de out. de 2026", "2026-10-30"),
+        ("em 30 de out", "2026-10-30"),
+        ("em 30 out 2026", "2026-10-30"),
+        ("em out", "2026-10"),
+        ("3/11", "2026-11-03"),
+        ("dia 3/8", "2026-08-03"),
+        ("de 3 a 7 de novembro", "2026-11"),
+        ("dias 3, 5 e 7 de novembro", "2026-11"),
+        ("de 22 para 23/11", "2026-11"),
+        ("de 21/10/2026 a 20/11/2026", "2026-11"),  # it has ended
+        ("de 01.07.2026 - 30.06.2027", None),
+        ("de novembro/2026 a outubro/2027", None),
+        ("período 10/10", None),
+        ("até 10/11/2031", None),
+        ("competência 10/2029", None),
+    ],
+)
+def test_a_day_is_one_however_it_is_written_and_a_span_is_none(said: str, when: str | None) -> None:
+    """Where it is neither a day nor one month that has come, the note's own day counts, which the summary shows."""
+    read_ = read(f"nota de R$ 1.500,00 pro cpf {CPF}, manutenção feita {said}")
+    assert (dated(read_), amount(read_)) == (when, "1500.00")
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(["troca de registro", "tubo de cobre", "aula de violino, compasso", "motor", "caminhão"]),
+    st.sampled_from(["1/2", "3/4", "3/8", "5/8", "1/4", "1/3", "7/8"]),
+    prices,
+)
+def test_a_fraction_of_the_service_dates_nothing(work: str, part: str, price: int) -> None:
+    """It stays in the service, and is no amount either."""
+    read_ = read(f"nota de R$ {price},00 pro cpf {CPF}, {work} {part}")
+    assert (dated(read_), amount(read_)) == (None, f"{price}.00")
+    assert any(part in c.valor for c in read_.candidates if c.campo is Campo.DESCRICAO)
+
+
+@settings(max_examples=150)
+@given(st.sampled_from(["fase", "etapa", "nível", "quarto", "módulo"]), st.integers(1, 9), st.integers(100, 950))
+def test_digits_that_a_space_parts_are_shown_in_both_readings(what: str, count: int, price: int) -> None:
+    """ "fase 2 600 reais" is phase 2 for 600, or 2,600: neither is ever the only one."""
+    shown = offered(read(f"nota pro cpf {CPF}, pintura {what} {count} {price} reais"))
+    assert f"{price}.00" in shown
+
+
+@settings(max_examples=150)
+@given(st.sampled_from(["sessão 3 de 5", "em 1º/11", "encontro 2/6"]), st.integers(100, 950))
+def test_a_figure_that_counts_begins_no_thousand(where: str, price: int) -> None:
+    assert offered(read(f"nota pro cpf {CPF}, faxina {where} {price} reais")) == (f"{price}.00",)

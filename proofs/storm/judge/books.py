@@ -189,7 +189,7 @@ class Evidence:
     blows: Mapping[Kind, int]
     losses: Sequence[Loss] = ()
     listed: Sequence[str] = ()  # addresses of the list that was sent
-    mails: Sequence[tuple[str, str]] = ()  # (address, Message-ID) of each mail that was taken
+    mails: Sequence[tuple[str, str, datetime]] = ()  # (address, Message-ID, when) of each mail that was taken
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,15 +30,15 @@ def beside(evidence: Evidence, phones: Phones, notes: Sequence[Note]) -> frozens
     for record in evidence.meta.of("inbound", "outbound"):
         who = str(record.data["user"]["key"])
         people[_name(record)] = who
-        if _forgotten(evidence, record.at):
+        if may_be_forgotten(evidence, record.at):
             found.add(who)
     for note in notes:
         who = people[note.id] = owner(note, phones, evidence.wishes)
-        if any(_forgotten(evidence, at) for at in (note.at, note.settled, *note.asked) if at is not None):
+        if any(may_be_forgotten(evidence, at) for at in (note.at, note.settled, *note.asked) if at is not None):
             found.add(who)
     for book in (evidence.meta, *evidence.books.values()):
         for hook in book.hooks.values():
-            if hook.ended is not None and _forgotten(evidence, hook.ended):
+            if hook.ended is not None and may_be_forgotten(evidence, hook.ended):
                 found |= {people[ref] for ref in hook.refs if ref in people}
     return frozenset(found & evidence.wishes.keys())
 
@@ -88,10 +88,13 @@ def numbers(
 
 
 def _remembered(evidence: Evidence, hooks: Mapping[str, Hook]) -> dict[str, Hook]:
-    return {name: hook for name, hook in hooks.items() if hook.ended is None or not _forgotten(evidence, hook.ended)}
+    return {
+        name: hook for name, hook in hooks.items() if hook.ended is None or not may_be_forgotten(evidence, hook.ended)
+    }
 
 
-def _forgotten(evidence: Evidence, at: datetime) -> bool:
+def may_be_forgotten(evidence: Evidence, at: datetime) -> bool:
+    """Say whether the database may know nothing of what was seen then."""
     return any(loss.holds(at) for loss in evidence.losses)
 
 

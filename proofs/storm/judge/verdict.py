@@ -10,7 +10,7 @@ from proofs.storm.channels.table import CHANNELS, channels_of
 from proofs.storm.judge.confirmations import read_phones
 from proofs.storm.judge.exercise import exercised, lacking, unusable
 from proofs.storm.judge.files import delivered, missing_files, shared, wrong_files
-from proofs.storm.judge.forgotten import beside, doubled, numbers, recalled, without
+from proofs.storm.judge.forgotten import beside, doubled, may_be_forgotten, numbers, recalled, without
 from proofs.storm.judge.messages import last_words, twice, untold, untrue
 from proofs.storm.judge.notes import owner, wrong_notes
 from proofs.storm.judge.numbers import misnumbered
@@ -260,12 +260,17 @@ def _uncancelled(evidence: Evidence, phones: Phones, first: Mapping[str, Note], 
 
 
 def _unmailed(evidence: Evidence) -> Iterator[str]:
-    """Each address has one mail; a copy is the same mail again, whose answer was lost or whose sender died."""
+    """Each address has one mail; a copy is the same mail again, whose answer was lost or whose sender died.
+
+    What a database that was put back forgot, the list's author said yes to once more.
+    """
     came: dict[str, set[str]] = defaultdict(set)
-    for address, message in evidence.mails:
+    again: Counter[str] = Counter()
+    for address, message, at in evidence.mails:
         came[address].add(message)
+        again[address] += may_be_forgotten(evidence, at)
     for address in evidence.listed:
-        if len(came[address]) != 1:
+        if not 1 <= len(came[address]) <= 1 + again[address]:
             yield f"{address}: {len(came[address])} e-mails"
     yield from (f"{address}: ninguém pediu" for address in came.keys() - set(evidence.listed))
 

@@ -47,6 +47,9 @@ def test_digits_readable_in_two_ways_are_not_read(text):
         ("3 mil e duzentos", [3200]),
         ("1,5k", [1500]),
         ("1 milhão e 200 mil", [1_200_000]),
+        ("1 milhão, 200 mil e 300 reais", [1_200_300]),
+        ("um milhão e mil e quinhentos", [1_001_500]),
+        ("2 mil, 500", [2000, 500]),
         ("meio milhão", [500_000]),
         ("um milhão e meio", [1_500_000]),
         ("quinhentão", [500]),
@@ -64,7 +67,7 @@ def test_numbers_of_people(text, expected):
 
 
 @settings(max_examples=400)
-@given(st.integers(1, 999_999))
+@given(st.integers(1, 999_999) | st.integers(1_000_000, 999_999_999))
 def test_number_words_round_trip(n):
     """Words made by num2words are read back as the number, and text2num agrees."""
     words = num2words(n, lang="pt_BR")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proofs.storm.judge.verdict import BROKEN, KEPT, NOT_PROVEN
+from proofs.storm.judge.verdict import BROKEN, KEPT, NOT_PROVEN, judge
 from proofs.storm.machines.oblivion import Loss
 from tests.proofs.storm.storm_books import Stage, another_note, good
 from tests.proofs.storm.storm_wishes import ANA, DORA, PEOPLE
@@ -102,3 +102,13 @@ def test_a_loss_beside_good_books_changes_nothing() -> None:
     stage.losses.append(Loss(stage.meta[0][0], stage.meta[-1][0]))
     found = stage.verdict()
     assert (found.word, found.judged["people beside a loss"]) == (NOT_PROVEN, PEOPLE)
+
+
+def test_a_mail_that_was_forgotten_may_be_sent_again() -> None:
+    """Once more for each that the database may know nothing of, and none for one that it knows."""
+    stage = good()
+    forget(stage, ANA)
+    forgotten, known = stage.losses[0].begun, stage.losses[0].ended + timedelta(seconds=1)
+    for first, said in ((forgotten, []), (known, ["bia@c.example: 2 e-mails"])):
+        mails = [("bia@c.example", "<1@p>", first), ("bia@c.example", "<2@p>", known)]
+        assert judge(replace(stage.evidence(), listed=["bia@c.example"], mails=mails)).unmailed == said
