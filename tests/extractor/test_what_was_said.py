@@ -284,7 +284,7 @@ def test_a_fraction_of_the_service_dates_nothing(work: str, part: str, price: in
 @settings(max_examples=150)
 @given(st.sampled_from(["fase", "etapa", "nível", "quarto", "módulo"]), st.integers(1, 9), st.integers(100, 950))
 def test_digits_that_a_space_parts_are_shown_in_both_readings(what: str, count: int, price: int) -> None:
-    """ "fase 2 600 reais" is phase 2 for 600, or 2,600: neither is ever the only one."""
+    """Phase 2 for 600, or 2,600: neither is ever the only one."""
     shown = offered(read(f"nota pro cpf {CPF}, pintura {what} {count} {price} reais"))
     assert f"{price}.00" in shown
 
