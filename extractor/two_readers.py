@@ -130,6 +130,15 @@ def _name_and_service(
     aside = contexto.pendente is Campo.NOME or Campo.DESCRICAO in contexto.conhecidos
     if said.trecho in nome.trecho and (aside or (said.valor == nome.valor and not nome.valor.islower())):
         return [nome]  # in small letters the same words are work: "flash tattoo"
+    before = f"{nome.trecho},"  # "529.982.247-25 Caio, aula de canto"
+    if (
+        nome.valor.isalpha()
+        and nome.valor.istitle()
+        and said.trecho.startswith(before)
+        and said.valor.startswith(before)
+    ):
+        rest = (each.removeprefix(before).strip() for each in (said.valor, said.trecho))
+        return [nome, replace(said, **dict(zip(("valor", "trecho"), rest, strict=True)))]
     apart = nome.confianca is Confianca.CERTA or nome.trecho not in said.valor
     seen = said.valor != nome.valor and _labelled(nome, learned, texto, (Rotulo.NOME,))
     return [nome, said] if apart or seen else [said]

@@ -80,7 +80,8 @@ def amount_of_both(
         return None, replace(doubt or _asked(trecho, ()), leituras=(made[0],), conta=made[1])
     if sure < WORTH_ASKING and (taken is None or learned.ato in TALK):
         return None, doubt if learned.ato not in TALK else None
-    readings = tuple(found.valor for weight, found in weighed[:READINGS] if weight >= OFFERED)
+    likely = [found for weight, found in weighed if weight >= OFFERED and Role.NEGATED not in _roles(rules, found)]
+    readings = tuple(found.valor for found in likely[:READINGS])
     if doubt is not None and doubt.motivo is Motivo.POR_UNIDADE:  # what one costs, and how many, are no outcome
         ones = {found.valor for _, found in weighed if _roles(rules, found) & {Role.UNIT, Role.QUANTITY}}
         readings = tuple(valor for valor in readings if valor not in ones)

@@ -57,6 +57,7 @@ OF_SOMEBODY: Final = re.compile(
     rf"(?:(?<![a-z])(?:d[ao]|pr[ao]|para a?|p/)\s|(?:^|[\n,;.|!?:DBVN]\W?)\s?)(?:{_TITLE}|dra?\.? )?$"
 )
 LINE: Final = re.compile(r"\s{0,3}(?:$|[\n,;.|()VND]|-\s)")
+MORE_BEHIND: Final = re.compile(r",[^\n]*[a-z]{3}")  # of the service, so that the word before it is none of it
 NOTE_OF: Final = re.compile(rf"\bnotas? (?:fiscal )?(?:eh )?(?:d[aeo]s? |pr[ao] |para [ao]? ?)(?:{_TITLE}|dra?\.? )?$")
 CUT: Final = re.compile(r"[\dNB]|[ /-]{1,3}\d{4}[ -]?\d\d\b")
 LETTERS: Final = re.compile(r"[a-z]{2}")
@@ -156,6 +157,8 @@ class _Message:
                 yield start, end, ANNOUNCED
             if (NOTE_OF.search(before) or PAYS.match(line, end)) and not OF_ANOTHER.search(before):
                 yield start, end, BARE
+            if DOCUMENT_BEFORE.search(before) and MORE_BEHIND.match(line, end):
+                yield start, end, ANNOUNCED
         for span in names_in_capitals(skeleton):
             yield *span, BARE
 

@@ -43,6 +43,10 @@ _RIVALS: Final = (
         r"\b(?:ret[ei]\w*|descont\w+)[^\n]{0,40}\bP (?:de|d[oa]|sobre)\b[^NV\n]{0,20}(?P<a>[NV])[^NV\n]{0,40}"
         r"(?P<b>[NV])"
     ),
+    re.compile(
+        r"(?P<b>[NV])[^NV\n]{0,20}\b(?:ret[ei]\w*|descont\w+)[^NV\n]{0,40}\bP (?:de|d[oa]|sobre)\b[^NV\n]{0,20}"
+        r"(?P<a>[NV])"
+    ),
     re.compile(r"\breceb\w+[^NV]{0,40}(?P<a>[NV])[^NV]{0,80}\bsaldo\b[^NV\n]{0,20}(?P<b>[NV])"),
 )
 _HALF: Final = re.compile(r"\bnota (?:fiscal )?(?:so |apenas |somente )?d[ea] (?:primeira |segunda |outra )?metade\b")

@@ -54,9 +54,11 @@ _DATED: Final = (
 )
 _NAMED: Final = rf"(?:{LONG_MONTH})(?: ?(?:/| de ) ?(?:20)?\d{{2}})?"
 SPAN: Final = Cued(
-    MONTH_STEMS,
+    f"{MONTH_STEMS} dia",
     rf"(?<![\w/.,-])(?:(?:{_DATED}|(?:\d{{1,2}}[º°]?, ?){{0,9}}\d{{1,2}}[º°]?)"
-    rf" ?(?:-|a|ate|ao|e|para|pra)(?: o)?(?: dia)? ?{_DATED}|{_NAMED} ?(?:-|a|ate) ?{_NAMED})(?![\w/-])(?![.,]\d)",
+    rf" ?(?:-|a|ate|ao|e|para|pra)(?: o)?(?: dia)? ?{_DATED}|"
+    rf"\bdias (?:\d{{1,2}}[º°]?, ?){{0,9}}\d{{1,2}} (?:e|a|ate) \d{{1,2}}|"
+    rf"{_NAMED} ?(?:-|a|ate) ?{_NAMED})(?![\w/-])(?![.,]\d)",
     signs=("/", "."),
 )
 _PART: Final = re.compile(
@@ -203,6 +205,8 @@ def _month(text: str) -> int:
 def _month_of(match: re.Match[str], hoje: date) -> str:
     """Return the month in which a span lies or has ended, "" where that is yet to come, or no month."""
     parts = [(m[1] or m[3] or m[5], m[2] or m[4] or m[6]) for m in _PART.finditer(match[0])]
+    if not parts:
+        return ""  # "dias 3, 5 e 7"
     month, year = _month(parts[-1][0]), parts[-1][1]
     if not 0 < month <= MONTHS["dezembro"]:
         return ""

@@ -129,7 +129,8 @@ RESOLUTION: Final = Cued(
     "k",
     r"\b(?:em|video|videos|tv|monitor|camera|cameras|resolucao|qualidade|ultra ?hd|corrida|"
     r"prova|maratona|de)\s+(?:em\s+)?(?:4|8|5|10|21|42)k\b"
-    r"|\bouro\s+(?:de\s+)?(?:9|10|14|18|22|24)k\b|\b(?:captacao|filmagem|gravacao|edicao|drone|projecao|painel|imagens?)\s+(?:em\s+)?[248]k\b",
+    r"|\bouro\s+(?:de\s+)?(?:9|10|14|18|22|24)k\b|\b(?:captacao|filmagem|gravacao|edicao|drone|projecao|painel|imagens?)\s+(?:em\s+)?[248]k\b"
+    r"|\b[248]k (?:ultra ?hd|uhd|videos?|tv|monitor|cameras?|filmagem|drone)\b",
 )
 DIGITS: Final = re.compile(r"\d+")
 SHORT_COUNT: Final = 3  # digits of a count of thousands

@@ -293,3 +293,37 @@ def test_digits_that_a_space_parts_are_shown_in_both_readings(what: str, count: 
 @given(st.sampled_from(["sessão 3 de 5", "em 1º/11", "encontro 2/6"]), st.integers(100, 950))
 def test_a_figure_that_counts_begins_no_thousand(where: str, price: int) -> None:
     assert offered(read(f"nota pro cpf {CPF}, faxina {where} {price} reais")) == (f"{price}.00",)
+
+
+@settings(max_examples=150)
+@given(prices, prices, st.sampled_from(["não foi {a}, foi {b}", "{a} não, {b}", "não é {a}, é {b}", "{b}, não {a}"]))
+def test_a_denied_number_is_never_offered(denied: int, price: int, words: str) -> None:
+    """Whatever stands beside it, nobody is one tap away from it."""
+    if denied != price:
+        shown = offered(read(f"nota pro cpf {CPF}, aula de canto, {words.format(a=denied, b=price)}"))
+        assert f"{denied}.00" not in shown
+
+
+@settings(max_examples=60)
+@given(st.integers(20, 90), st.integers(3, 11))
+def test_what_reached_the_account_is_offered_behind_the_gross_amount(tens: int, part: int) -> None:
+    gross = tens * 100
+    net = gross - gross * part // 100
+    said = f"nota pro cpf {CPF}, aula, caiu na conta {net},00 (reteve {part}% de {gross},00)"
+    assert offered(read(said)) == (f"{gross}.00", f"{net}.00")
+
+
+@pytest.mark.parametrize(
+    ("said", "nome", "servico"),
+    [
+        (f"nota de 210 para {CPF} Caio, aula de canto", "Caio", "aula de canto"),
+        (f"nota de 210 para {CPF} Pintura, sala e quarto", None, "Pintura, sala e quarto"),
+        (f"nota de 210 reais cpf {CPF} poda de cerca, corte de grama", None, "poda de cerca, corte de grama"),
+        (f"nota de 210 reais cpf {CPF} gravação 4K vídeo 2TB", None, "gravação 4K vídeo 2TB"),
+        (f"nota de 210 reais cpf {CPF} copeira nos dias 10, 11 e 12", None, "copeira nos dias 10, 11 e 12"),
+    ],
+)
+def test_a_name_behind_the_document_is_no_work_and_work_no_name(said: str, nome: str | None, servico: str) -> None:
+    read_ = read(said)
+    found = {c.campo: c.valor for c in read_.candidates}
+    assert (found.get(Campo.NOME), found.get(Campo.DESCRICAO), amount(read_)) == (nome, servico, "210.00")
