@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
-from state_machine.invoice.summary import botao_cancelar, resumo
+from state_machine.invoice.summary import CONFERE, botao_cancelar, resumo
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.machine.states import Estado
 from state_machine.values.documents import formata_documento
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from state_machine.machine.session import Sessao
 
 _NOME_MAX = 200  # UTF-16 units of the client's name in a caption
+_ACIMA_MAX = 400  # UTF-16 units of an answer above a summary
 _MOTIVO_MAX = 500  # UTF-16 units; some cities answer with pages
 RETOMADA = "*Retomei os dados da nota anterior.* Se algo mudou, me diz; senão, confirma."
 EDITADA = "*Li a mensagem que você editou; o resumo anterior não vale mais.*\nConfere?"
@@ -180,6 +181,13 @@ def lembrete(sessao: Sessao) -> Mensagem:
     outros = ("*Segue o mesmo resumo: ainda não emiti.*", "*Sem mudança. Para emitir, toca em Confirmar.*")
     mensagem = resumo(sessao, "*Só falta você confirmar.*")
     return replace(mensagem, outras=tuple(resumo(sessao, titulo).texto for titulo in outros))
+
+
+def com_o_resumo(sessao: Sessao, resposta: Mensagem) -> Mensagem:
+    """Put the summary under an answer; of a long one its first line counts."""
+    long = tamanho(resposta.texto) > _ACIMA_MAX
+    texto = apara(resposta.texto.partition("\n")[0], _ACIMA_MAX) if long else resposta.texto
+    return resumo(sessao, f"{texto}\n\n{CONFERE}")
 
 
 def cancelada(sessao: Sessao) -> Mensagem:

@@ -272,11 +272,17 @@ def nao_vale(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:
     return mostra(sessao, messages.encaminhada(sessao), agora)
 
 
-def ajuda(sessao: Sessao, evento: PediuAjuda, _agora: datetime) -> Decision:
-    """Answer what was asked, else say how it works; the buttons of what is no longer wanted as it was stop issuing."""
+def ajuda(sessao: Sessao, evento: PediuAjuda, agora: datetime) -> Decision:
+    """Answer what was asked, else say how it works; the buttons of what is no longer wanted as it was stop issuing.
+
+    Where the same words made the summary, it stands under the answer: nobody confirms what was never shown.
+    """
     if evento.retem:
         sessao = replace(sessao, revisao=sessao.revisao + 1, sem=evento.sem or sessao.sem)
     resposta = evento.resposta or messages.ajuda()
+    made = sessao.estado is Estado.AGUARDANDO_CONFIRMACAO and sessao.mostrado_em == agora
+    if evento.aberto and made and not resposta.botoes:
+        return mostra(sessao, messages.com_o_resumo(sessao, resposta), agora)
     return diz(sessao, acts.em_aberto(sessao, resposta) if evento.aberto else resposta)
 
 

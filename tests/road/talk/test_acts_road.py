@@ -183,6 +183,22 @@ async def test_two_orders_in_one_message_begin_with_the_first(road: Road) -> Non
     assert (session["cnpj"], str(session["valor"])) == ("12345678000195", "500.00")
 
 
+async def test_of_two_whole_orders_the_first_ones_summary_stands_above_its_button(road: Road) -> None:
+    """Nobody confirms what was never shown: document, amount, service and issuer are in the message itself."""
+    ana = await road.person()
+    told = await ana.say(f"faz 2 notas: 150 unha em gel cnpj {PADARIA}, e 200 cílios cnpj {CAFE}")
+    assert "Li 2 notas" in told.text
+    assert not [
+        part for part in ("12.345.678/0001-95", "R$ 150,00", "unha em gel", "Emitente") if part not in told.text
+    ]
+    assert told.buttons[0].title == "Confirmar"
+    await ana.touch("Confirmar", told)
+    await ana.files()
+    await road.settled()
+    [note] = await road.notes(ana)
+    assert int(note.valor) == 150
+
+
 async def test_files_are_asked_for_by_kind_and_by_mail(road: Road) -> None:
     """The XML is the XML; for an e-mail there is an honest no, and both files here."""
     ana = await road.person()

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
@@ -107,7 +107,7 @@ def test_an_answer_beside_a_summary_draws_it_in_one_line() -> None:
     assert told.botoes == messages.lembrete(SHOWN).botoes
     assert NOW is not None
     evento = PediuAjuda(Mensagem("a" * 900), aberto=True)
-    answered = transition(SHOWN, evento, NOW)
+    answered = transition(SHOWN, evento, NOW + timedelta(seconds=1))
     [said] = answered.efeitos
     assert isinstance(said, Responder)
     assert tamanho(said.mensagem.texto) <= TEXTO_COM_BOTOES_MAX

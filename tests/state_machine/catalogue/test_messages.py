@@ -13,7 +13,7 @@ from state_machine.invoice.draft import Cadastro
 from state_machine.invoice.equal_invoice import NotaIgual
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.summary import resumo, titulo_da_mudanca
-from state_machine.machine.effects import EnviarArquivo, Responder
+from state_machine.machine.effects import EnviarArquivo, Mensagem, Responder
 from state_machine.machine.events import EVENTOS, Informou
 from state_machine.machine.states import ESPERAM_USUARIO, Estado
 from state_machine.machine.transition import transition
@@ -185,6 +185,7 @@ _FIXAS = {
     "editou": (),
     "editou_tarde": (em_processo(),),
     "apagou_tarde": (em_processo(),),
+    "com_o_resumo": (_SESSAO, Mensagem("a" * 900)),
     "numeracao_bloqueada": (),
     "reprocessando": (),
     "ainda_quer": (_SESSAO,),
