@@ -105,6 +105,11 @@ class Settings(BaseSettings):
     model_calls_per_person_day: int = Field(default=100, ge=0)  # a busy accountant's; most turns need no model
     model_calls_per_day: int = Field(default=5000, ge=0)  # bounds a day's bill, whoever writes
 
+    company_requests_per_minute: int = Field(default=600, ge=0)  # to the API, of each process; 0: without limit
+    company_lists_at_once: int = Field(default=1, ge=0)  # that are read, likewise
+    company_list_bytes_per_day: int = Field(default=50_000_000, ge=0)  # five of the largest lists
+    company_mails_per_day: int = Field(default=10_000, ge=0)  # a list has no more rows
+
     session_ttl_seconds: int = Field(default=3600, gt=0)
     repeat_window_seconds: int = Field(default=86400, ge=0)  # after an equal one was issued; 0: only while it is open
     mei_limit: int = Field(default=81000, gt=0)  # R$ a year; LC 123/2006, art. 18-A, § 1º

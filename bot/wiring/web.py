@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from api.app import create_api
 from api.app import mount as mount_api
 from api.batches import BUDGET
-from api.call import ApiDeps
+from api.call import ApiDeps, Bounds
 from bot.master_key import vault_of
 from console.app import create_console, mount
 from console.render.model_spend import Preco
@@ -82,6 +82,12 @@ def _with_api(app: web.Application, stores: Stores, deps: WebhookDeps) -> None:
         Bodies(large_budget=BUDGET, trusted=settings.trusted_proxies),
         strict=settings.api_chave_estrita,
         mails=bool(settings.smtp_url.get_secret_value()),
+        bounds=Bounds(
+            settings.company_requests_per_minute,
+            settings.company_lists_at_once,
+            settings.company_list_bytes_per_day,
+            settings.company_mails_per_day,
+        ),
     )
     mount_api(app, create_api(parts))
 
