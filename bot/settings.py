@@ -68,6 +68,7 @@ class Settings(BaseSettings):
     nacional_ibs_cbs_obrigatorio: date | None = None  # none: ``layouts.IBS_CBS_MUST``, at the authority's own hosts
     nacional_ca_file: Path | None = None  # PEM of authorities trusted beside the system's, for these servers only
     icp_brasil_ca_file: Path | None = None  # PEM of the roots of which one must answer for a company's certificate
+    icp_brasil_unchecked_replaces: bool = False  # without roots, a company's certificate may replace a good one
     gateway_webhook_secret: SecretStr = SecretStr("")  # of the header; one, or two with a comma while rotating
     gateway_webhook_path_secret: SecretStr = SecretStr("")  # likewise, of the path; none: the header's serve both
     gateway_timeout_seconds: float = Field(default=60.0, gt=0)  # the slowest city answers within a minute

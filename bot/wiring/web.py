@@ -52,7 +52,8 @@ def web_app(stores: Stores, origins: Mapping[str, str], *, https: bool) -> web.A
     mount(app, console)
     _with_api(app, stores, deps)
     if settings.public_url:
-        links = CertificateLinks(stores.database, stores.inbox, vault_of(settings), settings.company_roots())
+        cofre, roots, unchecked = vault_of(settings), settings.company_roots(), settings.icp_brasil_unchecked_replaces
+        links = CertificateLinks(stores.database, stores.inbox, cofre, roots, unchecked=unchecked)
         mount_public(app, create_public(links, deps.bodies, secure=https))
         mount_unsubscribe(app, create_unsubscribe(stores.database, secure=https))
     return app
