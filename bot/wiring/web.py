@@ -84,10 +84,10 @@ def _with_api(app: web.Application, stores: Stores, deps: WebhookDeps) -> None:
         strict=settings.api_chave_estrita,
         mails=bool(settings.smtp_url.get_secret_value()),
         bounds=Bounds(
-            settings.company_requests_per_minute,
-            settings.company_lists_at_once,
-            settings.company_list_bytes_per_day,
-            settings.company_mails_per_day,
+            requests=settings.company_requests_per_minute,
+            lists=settings.company_lists_at_once,
+            list_bytes=settings.company_list_bytes_per_day,
+            mails=settings.company_mails_per_day,
         ),
     )
     mount_api(app, create_api(parts))
