@@ -90,7 +90,9 @@ async def _done(request: web.Request, acts: Mapping[str, tuple[str, Act]], corre
         raise ProblemError("metodo_nao_permitido", f"Aqui se usa {allowed}.", headers={hdrs.ALLOW: allowed})
     if not who.may(escopo):
         raise ProblemError("escopo_insuficiente", f"Esta chave não tem o escopo {escopo}. Nada foi feito.")
-    return await act(ApiCall(request, deps, company(request, who), who.prefixo, who.ambiente, correlacao))
+    empresa_id = company(request, who)
+    deps.bounds.request(empresa_id)
+    return await act(ApiCall(request, deps, empresa_id, who.prefixo, who.ambiente, correlacao))
 
 
 async def _private(_: web.Request, response: web.StreamResponse) -> None:

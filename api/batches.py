@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import BaseModel, ValidationError
 
 from api.batch_models import Confirmacao, LinhaResposta, ListaNova, LoteResposta, PageQuery
+from api.call import too_much
 from api.problems import PROBLEMAS, RETRY, ProblemError, invalid
 from api.problems import field as wrong
 from api.resources import PREFIX, REPLAYED, under_way
@@ -56,6 +57,11 @@ Model = TypeVar("Model", bound=BaseModel)
 
 async def create(call: ApiCall) -> web.Response:
     """Take a list in, once for each key; a repetition gets its batch as it is now, and goes on with a broken one."""
+    with call.deps.bounds.reading(call.empresa_id):
+        return await _taken_in(call)
+
+
+async def _taken_in(call: ApiCall) -> web.Response:
     key = call.key
     form, fields = await _sent(call)
     body, refused = _read(ListaNova, fields)
@@ -186,6 +192,8 @@ def _noted(call: ApiCall, key: str, tipo: str, corpo: str) -> Also:
         other = [f"prosa_{word}_" for ambiente, word in WORDS.items() if ambiente is not call.ambiente]
         if (lote.usuario or "").startswith(tuple(other)):
             raise ProblemError("ambiente_mudou", "Este lote é do outro ambiente. Mande-o de novo, com outro nome.")
+        if new:
+            await _within_a_day(connection, call, tipo)
         done = {
             "empresa_id": call.empresa_id,
             "idempotencia_key": key,
@@ -200,6 +208,19 @@ def _noted(call: ApiCall, key: str, tipo: str, corpo: str) -> Also:
             raise UnderWayError  # the same key did something meanwhile: the caller is told what
 
     return note
+
+
+async def _within_a_day(connection: Connection, call: ApiCall, tipo: str) -> None:
+    """Raise ``ProblemError`` 429 where the company, with what was just done, has had more than a day's share."""
+    bounds = call.deps.bounds
+    if tipo == SEND_LIST:
+        most, day, codigo, what = bounds.list_bytes, listing.TAKEN_IN, "listas_demais", "bytes de listas"
+    else:
+        most, day, codigo, what = bounds.mails, listing.HANDED_OVER, "emails_demais", "e-mails"
+    if most:
+        found = await listing.of_a_day(connection, call.empresa_id, day)
+        if found.quantos > most:
+            raise too_much(codigo, most, what, found.segundos)
 
 
 async def _gone_on(call: ApiCall, lote_id: int, file: Upload) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import hdrs, web
@@ -15,6 +19,8 @@ from state_machine.values.text.untrusted import read_json
 from webhooks.bodies import SMALL, Bodies, read_body
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from persistence.api.keys import Holder
     from persistence.db.engine import Database
     from persistence.queue.inbox import Inbox
@@ -23,6 +29,61 @@ if TYPE_CHECKING:
 COMPANY: Final = "Prosa-Empresa"
 KEY: Final = "Idempotency-Key"
 _JSON: Final = "application/json"
+MINUTE: Final = 60.0  # seconds
+LIST_SECONDS: Final = 5.0  # one of the largest is read in less
+
+
+class Bounds:
+    """What one company may have done, so that it takes nothing from the others; 0: without limit.
+
+    ``requests`` a minute and ``lists`` read at a time are of this process; ``list_bytes`` and ``mails`` of 24 hours.
+    """
+
+    def __init__(
+        self,
+        requests: int = 0,
+        lists: int = 0,
+        list_bytes: int = 0,
+        mails: int = 0,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.list_bytes, self.mails = list_bytes, mails
+        self._requests, self._lists, self._clock = requests, lists, clock
+        self._full: dict[int, float] = {}  # by company: when a whole minute's requests may come again
+        self._reading = Counter[int]()
+
+    def request(self, empresa_id: int) -> None:
+        """Count a request of the company. Raises ``ProblemError`` 429 where it comes too early."""
+        if not self._requests:
+            return
+        now, every = self._clock(), MINUTE / self._requests
+        full = max(self._full.get(empresa_id, now), now) + every
+        if full - now > MINUTE:
+            said = f"São até {self._requests} por minuto, da empresa inteira. Nada foi feito: repita com a mesma chave."
+            raise ProblemError("pedidos_demais", said, headers=_after(full - now - MINUTE))
+        self._full[empresa_id] = full
+
+    @contextmanager
+    def reading(self, empresa_id: int) -> Iterator[None]:
+        """Let a list of the company be read. Raises ``ProblemError`` 429 while as many are read as may be."""
+        if 0 < self._lists <= self._reading[empresa_id]:
+            said = "Espere a resposta da outra. Nada foi guardado: repita com a mesma chave."
+            raise ProblemError("lista_em_leitura", said, headers=_after(LIST_SECONDS))
+        self._reading[empresa_id] += 1
+        try:
+            yield
+        finally:
+            self._reading[empresa_id] -= 1
+
+
+def too_much(codigo: str, most: int, what: str, seconds: float) -> ProblemError:
+    """Return the problem of what a company asks for beyond its 24 hours."""
+    said = f"A empresa passaria de {most} {what} em 24 horas. Nada foi feito: repita depois, com a mesma chave."
+    return ProblemError(codigo, said, headers=_after(seconds))
+
+
+def _after(seconds: float) -> dict[str, str]:
+    return {hdrs.RETRY_AFTER: str(max(1, math.ceil(seconds)))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +101,7 @@ class ApiDeps:
     lists: Bodies
     strict: bool = True
     mails: bool = False
+    bounds: Bounds = field(default_factory=Bounds)
 
 
 DEPS: Final = web.AppKey("API_DEPS", ApiDeps)

@@ -58,6 +58,10 @@ PROBLEMAS: Final[Mapping[str, tuple[int, str]]] = {
     "colunas_demais": (422, "A lista tem colunas demais"),
     "csv_invalido": (422, "A lista não pôde ser lida"),
     "chave_reutilizada": (422, "Esta chave já serviu para outro corpo"),
+    "pedidos_demais": (429, "A empresa fez pedidos demais"),
+    "lista_em_leitura": (429, "Outra lista da empresa está sendo lida"),
+    "listas_demais": (429, "A empresa já mandou as listas de um dia"),
+    "emails_demais": (429, "A empresa já mandou os e-mails de um dia"),
     "erro_interno": (500, "Algo deu errado aqui"),
     "indisponivel": (503, "Tente de novo em instantes"),
 }

@@ -68,6 +68,7 @@ class Settings(BaseSettings):
     nacional_ibs_cbs_obrigatorio: date | None = None  # none: ``layouts.IBS_CBS_MUST``, at the authority's own hosts
     nacional_ca_file: Path | None = None  # PEM of authorities trusted beside the system's, for these servers only
     icp_brasil_ca_file: Path | None = None  # PEM of the roots of which one must answer for a company's certificate
+    icp_brasil_unchecked_replaces: bool = False  # without roots, a company's certificate may replace a good one
     gateway_webhook_secret: SecretStr = SecretStr("")  # of the header; one, or two with a comma while rotating
     gateway_webhook_path_secret: SecretStr = SecretStr("")  # likewise, of the path; none: the header's serve both
     gateway_timeout_seconds: float = Field(default=60.0, gt=0)  # the slowest city answers within a minute
@@ -104,6 +105,11 @@ class Settings(BaseSettings):
     strangers_answers_per_hour: int = Field(default=100, ge=0)  # each is billed; a company's people are registered
     model_calls_per_person_day: int = Field(default=100, ge=0)  # a busy accountant's; most turns need no model
     model_calls_per_day: int = Field(default=5000, ge=0)  # bounds a day's bill, whoever writes
+
+    company_requests_per_minute: int = Field(default=600, ge=0)  # to the API, of each process; 0: without limit
+    company_lists_at_once: int = Field(default=1, ge=0)  # that are read, likewise
+    company_list_bytes_per_day: int = Field(default=50_000_000, ge=0)  # five of the largest lists
+    company_mails_per_day: int = Field(default=10_000, ge=0)  # a list has no more rows
 
     session_ttl_seconds: int = Field(default=3600, gt=0)
     repeat_window_seconds: int = Field(default=86400, ge=0)  # after an equal one was issued; 0: only while it is open

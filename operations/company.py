@@ -227,8 +227,14 @@ async def change_company(
     return [told, *await left_out(connection, row, stored)]
 
 
-async def add_user(connection: Connection, company: Any, telefone: str, author: Author) -> list[str]:
-    """Let a phone issue for a company, audited by its person's id. Raises ``CompanyError``: nothing changed."""
+async def add_user(connection: Connection, company: Any, telefone: str, alcance: Alcance, author: Author) -> list[str]:
+    """Let a phone issue for a company, audited by its person's id. Raises ``CompanyError``: nothing changed.
+
+    ``alcance`` is what the asker may see. A phone issues for one company only, so whether it may tells of the others:
+    who sees some of them gets one answer, whatever the phone.
+    """
+    if not alcance.todas:
+        raise CompanyError("Quem deixa um telefone emitir é quem vê todas as empresas. Peça a essa pessoa. Nada mudou.")
     try:
         canonical = people.canonical_phone(telefone)
         novos = await people.allow(connection, company.id, canonical)

@@ -77,7 +77,15 @@ def certificado(
         chosen = settings(quiet=True)
         cofre, raizes = vault_of(chosen), chosen.company_roots()
         on_database(
-            lambda database: keep_certificate(database, cofre, cnpj=cnpj, arquivo=arquivo, senha=typed, raizes=raizes),
+            lambda database: keep_certificate(
+                database,
+                cofre,
+                cnpj=cnpj,
+                arquivo=arquivo,
+                senha=typed,
+                raizes=raizes,
+                unchecked=chosen.icp_brasil_unchecked_replaces,
+            ),
             chosen,
         )
 

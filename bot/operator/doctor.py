@@ -129,7 +129,10 @@ def _left_out(name: str, value: Any) -> Achado:
     if name == "master_key":
         return aviso(variable, "falta: ninguém entra no console. Faça uma com: openssl rand -base64 32")
     if name == "icp_brasil_ca_file":
-        return aviso(variable, "falta: não confiro quem emitiu o certificado de uma empresa. Ponha as raízes do ITI")
+        return aviso(
+            variable,
+            "falta: não confiro quem emitiu um certificado; nenhum troca o que vale. Ponha as raízes do ITI",
+        )
     return ok(variable, f"padrão: {value}" if _filled(value) else "não definida, e não faz falta")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from api.app import create_api
 from api.app import mount as mount_api
 from api.batches import BUDGET
-from api.call import ApiDeps
+from api.call import ApiDeps, Bounds
 from bot.master_key import vault_of
 from console.app import create_console, mount
 from console.render.model_spend import Preco
@@ -52,7 +52,8 @@ def web_app(stores: Stores, origins: Mapping[str, str], *, https: bool) -> web.A
     mount(app, console)
     _with_api(app, stores, deps)
     if settings.public_url:
-        links = CertificateLinks(stores.database, stores.inbox, vault_of(settings), settings.company_roots())
+        cofre, roots, unchecked = vault_of(settings), settings.company_roots(), settings.icp_brasil_unchecked_replaces
+        links = CertificateLinks(stores.database, stores.inbox, cofre, roots, unchecked=unchecked)
         mount_public(app, create_public(links, deps.bodies, secure=https))
         mount_unsubscribe(app, create_unsubscribe(stores.database, secure=https))
     return app
@@ -82,6 +83,12 @@ def _with_api(app: web.Application, stores: Stores, deps: WebhookDeps) -> None:
         Bodies(large_budget=BUDGET, trusted=settings.trusted_proxies),
         strict=settings.api_chave_estrita,
         mails=bool(settings.smtp_url.get_secret_value()),
+        bounds=Bounds(
+            requests=settings.company_requests_per_minute,
+            lists=settings.company_lists_at_once,
+            list_bytes=settings.company_list_bytes_per_day,
+            mails=settings.company_mails_per_day,
+        ),
     )
     mount_api(app, create_api(parts))
 

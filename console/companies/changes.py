@@ -126,7 +126,8 @@ async def _choose_channel(connection: Connection, asked: Asked) -> list[str]:
 
 
 async def _add_person(connection: Connection, asked: Asked) -> list[str]:
-    return await add_user(connection, asked.company, asked.fields["telefone"], asked.author)
+    alcance = asked.visita.staff.alcance
+    return await add_user(connection, asked.company, asked.fields["telefone"], alcance, asked.author)
 
 
 async def _remove_person(connection: Connection, asked: Asked) -> list[str]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Final
 
+import cryptography.hazmat.backends.openssl.backend  # noqa: F401 - an elliptic curve's root asks for it: too late then
 from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
 from gateway import process_apart

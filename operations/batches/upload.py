@@ -65,6 +65,7 @@ async def upload(
         "tipo": TipoLote.ENVIO,
         "nome_arquivo": file.nome_arquivo,
         "sha256": leitura.sha256,
+        "tamanho": len(file.conteudo),
         "assunto": file.assunto,
         "mensagem": file.mensagem,
         "revisao": leitura.revisao,

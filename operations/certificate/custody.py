@@ -46,11 +46,13 @@ async def keep_certificate(
     arquivo: bytes,
     senha: str,
     raizes: bytes = b"",
+    unchecked: bool = False,
     quem: str = COMMAND_LINE,
 ) -> list[str]:
     """Check a PKCS #12 file and keep its certificate, sealed, in place of the one before; its date becomes the known.
 
-    ``raizes``: as of ``read_apart``. Raises ``CommandRefusedError`` or ``CertificateRefusedError``: nothing changed.
+    ``raizes``: as of ``read_apart``; without any, ``unchecked``: it may take the place of one that is good still.
+    Raises ``CommandRefusedError`` or ``CertificateRefusedError``: nothing changed.
     """
     if not cofre:
         raise CommandRefusedError(
@@ -60,11 +62,13 @@ async def keep_certificate(
     company = await _company(database, cnpj)
     a1 = await read_apart(arquivo, senha, company.cnpj, company.agora, raizes)
     async with database.transaction() as connection:
-        replaced = await certificate_vault.keep(connection, cofre, company.id, a1, quem=quem)
+        may = bool(raizes) or unchecked
+        replaced = await certificate_vault.keep(connection, cofre, company.id, a1, quem=quem, replaces=may)
     return [
         f"{company.razao_social}: o certificado de {a1.titular} foi conferido e guardado, cifrado; a senha não foi.",
         f"Vale até {a1.vence:%d/%m/%Y}. A página de saúde avisa 30 e 7 dias antes.",
         *([_ASIDE] if replaced else []),
+        *([] if raizes else ["Quem o emitiu não foi conferido: faltam as raízes da ICP-Brasil."]),
         "O canal nacional assina com ele, e o mostra em cada chamada; no PlugNotas, envie também o de lá.",
     ]
 

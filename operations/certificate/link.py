@@ -66,13 +66,16 @@ class Simples:
 
 
 class CertificateLinks:
-    """The links as the page uses them; ``raizes``: as of ``read_apart``."""
+    """The links as the page uses them; ``raizes`` and ``unchecked``: as of ``keep_certificate``."""
 
-    def __init__(self, database: Database, inbox: Inbox, cofre: Vault, raizes: bytes = b"") -> None:
+    def __init__(
+        self, database: Database, inbox: Inbox, cofre: Vault, raizes: bytes = b"", *, unchecked: bool = False
+    ) -> None:
         self._database = database
         self._inbox = inbox
         self._cofre = cofre
         self._raizes = raizes
+        self._replaces = bool(raizes) or unchecked
         self._turns = Turns()
 
     async def find(self, token: str) -> Link:
@@ -102,7 +105,9 @@ class CertificateLinks:
         async with self._database.transaction() as connection:
             if not await certificate_links.use(connection, link):
                 raise LinkEndedError
-            replaced = await certificate_vault.keep(connection, self._cofre, link.empresa_id, a1, quem=BY_LINK)
+            replaced = await certificate_vault.keep(
+                connection, self._cofre, link.empresa_id, a1, quem=BY_LINK, replaces=self._replaces
+            )
             if link.pergunta and simples is not None:
                 await _keep(connection, link, simples)
             told = [_told(link, a1, "guardado", link.conversa)]

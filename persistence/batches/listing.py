@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from persistence.tables import lote_linhas, lotes
+from persistence.versions import literals
 from state_machine.mailing.states import ENCERRADOS, EstadoLinha, EstadoLote
 from state_machine.mailing.text import text_of
 
@@ -21,9 +22,20 @@ if TYPE_CHECKING:
 
 GOING: Final = 10  # batches at once of a company, for people to choose from
 _SHOWN: Final = tuple(lote_linhas.c[name] for name in ("id", "linha", "estado", "email", "problemas", "notas"))
+_UNSENT: Final = (EstadoLinha.INVALID, EstadoLinha.IGNORADA, EstadoLinha.CANCELADA)
 _FIRST: Final = f"""
 SELECT l.lote_id, l.linha, l.email, l.dados, l.notas FROM unnest($1::bigint[]) AS r(id), LATERAL (
     SELECT * FROM lote_linhas WHERE lote_id = r.id AND estado = '{EstadoLinha.PENDING}' ORDER BY id LIMIT 1) AS l
+"""
+# What a company had in the last 24 hours, and in how many seconds the oldest of it is that old.
+TAKEN_IN: Final = """
+SELECT coalesce(sum(tamanho), 0) AS quantos, extract(epoch FROM min(criado_em) + interval '1 day' - now()) AS segundos
+FROM lotes WHERE empresa_id = $1 AND criado_em > now() - interval '1 day'
+"""
+HANDED_OVER: Final = f"""
+SELECT count(*) AS quantos, extract(epoch FROM min(o.confirmado_em) + interval '1 day' - now()) AS segundos
+FROM lotes o JOIN lote_linhas l ON l.lote_id = o.id AND l.estado NOT IN ({literals(_UNSENT)})
+WHERE o.empresa_id = $1 AND o.confirmado_em > now() - interval '1 day'
 """
 
 
@@ -95,3 +107,8 @@ async def counts_of(connection: Connection, ids: Collection[int]) -> dict[int, d
     for row in await connection.execute(statement.group_by(*columns)):
         found[row.lote_id][EstadoLinha(row.estado)] = row.quantas
     return found
+
+
+async def of_a_day(connection: Connection, empresa_id: int, day: str) -> Found:
+    """Return (quantos, segundos) of ``TAKEN_IN`` or ``HANDED_OVER``; the audit, written before, lets one ask."""
+    return (await connection.exec_driver_sql(day, (empresa_id,))).one()

@@ -33,7 +33,9 @@ _C = empresa_certificado.c
 _F = empresa_certificado_anterior.c
 _E = nfse_emissao.c
 _USED: Final = "usou o certificado"
-_CURRENT = sa.select(empresa_certificado).where(_C.destruido_em.is_(None))
+_CURRENT = sa.select(empresa_certificado, (_C.valido_ate > sa.func.now()).label("vale")).where(
+    _C.destruido_em.is_(None)
+)
 _FORMER = sa.select(empresa_certificado_anterior, _C.impressao, _C.valido_ate).join_from(
     empresa_certificado_anterior, empresa_certificado, _C.id == _F.id
 )
@@ -72,18 +74,23 @@ class OpenedCertificate:
     cadeia: bytes = field(repr=False)
 
 
-async def keep(connection: Connection, cofre: Vault, empresa_id: int, a1: A1, *, quem: str) -> bool:
+async def keep(
+    connection: Connection, cofre: Vault, empresa_id: int, a1: A1, *, quem: str, replaces: bool = True
+) -> bool:
     """Store the certificate in place of the one before; tell whether there was one.
 
     The one before stays aside, sealed, until ``forget_former``. Where one is aside already, that one stays: the one
     before never proved itself, and its data key is destroyed. The company's expiry date becomes this certificate's.
     All of it is audited. Raises ``NoMasterKeyError``, and ``CertificateRefusedError`` where it is the one that the
-    company has.
+    company has, or the company has a good one that it may not replace (``replaces``).
     """
     await _lock(connection, empresa_id)
     before = await _current(connection, empresa_id)
     if before is not None and before.impressao == a1.impressao:
         raise CertificateRefusedError(Refusal.ALREADY_OURS, f"{a1.vence:%d/%m/%Y}")
+    if before is not None and before.vale and not replaces:
+        last_day = before.valido_ate.astimezone(SAO_PAULO)
+        raise CertificateRefusedError(Refusal.UNCHECKED_ISSUER, f"{last_day:%d/%m/%Y}")
     id_ = uuid.uuid4()
     data_key = secrets.token_bytes(KEY_BYTES)
     sealing = Vault((data_key,))

@@ -25,6 +25,7 @@ lotes = sa.Table(
     sa.Column("tipo", sa.String(20), nullable=False),
     sa.Column("nome_arquivo", sa.String(255), nullable=False),
     sa.Column("sha256", sa.String(64), nullable=False),  # of the file, in hex
+    _count("tamanho"),  # bytes of the file
     sa.Column("assunto", sa.Text),  # of the rows that have none of their own
     sa.Column("mensagem", sa.Text),
     sa.Column("estado", sa.String(30), nullable=False, server_default=EstadoLote.LENDO.value),

@@ -69,6 +69,7 @@ class Refusal(StrEnum):
     AUTHORITY = "de_autoridade"
     NOT_RSA = "nao_e_rsa"
     UNKNOWN_ISSUER = "emissor_desconhecido"
+    UNCHECKED_ISSUER = "emissor_nao_conferido"
     SMALL_KEY = "chave_curta"
     LARGE_KEY = "chave_longa"
     NOT_COMPANY = "nao_e_ecnpj"
@@ -110,6 +111,10 @@ _TEXTS: Final = {
     Refusal.AUTHORITY: ("O certificado é de uma autoridade certificadora, não de uma empresa.", _NEW),
     Refusal.NOT_RSA: ("A chave do certificado não é RSA, a única com que as notas são assinadas.", _NEW),
     Refusal.UNKNOWN_ISSUER: ("Nenhuma autoridade da ICP-Brasil responde por este certificado.", _NEW),
+    Refusal.UNCHECKED_ISSUER: (
+        "A empresa já tem um certificado, que vale até {}, e aqui não há como conferir quem emitiu este.",
+        "Peça a quem cuida da Prosa que ponha as raízes da ICP-Brasil em PROSA_ICP_BRASIL_CA_FILE.",
+    ),
     Refusal.SMALL_KEY: (f"A chave RSA do certificado tem menos de {SMALLEST_KEY} bits.", _NEW),
     Refusal.LARGE_KEY: (
         f"A chave RSA do certificado tem mais de {LARGEST_KEY} bits; nenhuma certificadora da ICP-Brasil dá uma assim.",

@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestServer
 
 from api.app import create_api, mount
 from api.batches import BUDGET
-from api.call import ApiDeps
+from api.call import ApiDeps, Bounds
 from operations.api.keys import make_key
 from operations.company import add_company
 from persistence.db.engine import Database
@@ -97,7 +97,8 @@ async def opened(database_url: str) -> AsyncIterator[Database]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def erp(opened: Database, request: Any) -> AsyncIterator[Erp]:
-    strict = getattr(request, "param", True)
+    said = getattr(request, "param", True)
+    strict, bounds = (True, said) if isinstance(said, Bounds) else (said, Bounds())
     await clear(opened)
     await opened.pool.execute("DELETE FROM api_chave")
     for form in (OURS, THEIRS):
@@ -108,7 +109,8 @@ async def erp(opened: Database, request: Any) -> AsyncIterator[Erp]:
     ]
     app = web.Application()
     lists = Bodies(large_budget=BUDGET)
-    deps = ApiDeps(opened, Bodies(), Inbox(opened, 0), Ambiente.PRODUCAO, lists, strict=strict, mails=True)
+    inbox = Inbox(opened, 0)
+    deps = ApiDeps(opened, Bodies(), inbox, Ambiente.PRODUCAO, lists, strict=strict, mails=True, bounds=bounds)
     mount(app, create_api(deps))
     connector = TCPConnector(limit=0)
     async with TestServer(app) as server, ClientSession(connector=connector) as session:

@@ -84,7 +84,7 @@ async def opened(database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def visitor(opened: Database) -> AsyncIterator[Visitor]:
+async def visitor(opened: Database, request: Any) -> AsyncIterator[Visitor]:
     await clear(opened)
     await opened.pool.execute("DELETE FROM inbox")
     await add_company(
@@ -99,7 +99,8 @@ async def visitor(opened: Database) -> AsyncIterator[Visitor]:
     )
     inbox = Inbox(opened, 0)
     app = web.Application()
-    mount(app, create_public(CertificateLinks(opened, inbox, COFRE), Bodies(), secure=True))
+    unchecked = getattr(request, "param", False)
+    mount(app, create_public(CertificateLinks(opened, inbox, COFRE, unchecked=unchecked), Bodies(), secure=True))
     async with TestServer(app) as server, ClientSession() as session:
         yield Visitor(opened, session, str(server.make_url("")).rstrip("/"))
     await inbox.close()

@@ -65,6 +65,21 @@ async def test_an_accepted_certificate_uses_it_up(visitor: Visitor) -> None:
     assert await visitor.kept() == await visitor.told() == 1
 
 
+async def test_who_issued_it_is_unknown_and_the_good_one_stays(visitor: Visitor) -> None:
+    """Without roots nothing takes the place of what is good; what has ended protects nobody."""
+    assert (await visitor.send(await visitor.new_token(), FILE))[0] == 200
+    other = pfx(company(key=OTHER_KEY))
+    status, said = await visitor.send(await visitor.new_token(), other)
+    assert status == 422
+    assert "não há como conferir quem emitiu este" in said
+    assert "Nada mudou" in said
+    assert await visitor.kept() == await visitor.told() == 1
+    await visitor.database.pool.execute("UPDATE empresa_certificado SET valido_ate = now() - interval '1 s'")
+    assert (await visitor.send(await visitor.new_token(), other))[0] == 200
+    assert await visitor.kept() == 2
+
+
+@pytest.mark.parametrize("visitor", [True], indirect=True)
 async def test_a_replacement_is_told_to_everybody_of_the_company(visitor: Visitor) -> None:
     """Whose phone was stolen, or who has left, cannot replace it in silence; a first one is told where it was asked."""
     pool = visitor.database.pool
@@ -139,6 +154,7 @@ async def test_a_refused_file_counts_and_says_why(visitor: Visitor, arquivo: byt
     assert (await visitor.tries(), await visitor.kept(), await visitor.told()) == (1, 0, 0)
 
 
+@pytest.mark.parametrize("visitor", [True], indirect=True)
 async def test_the_one_that_is_kept_already_is_refused(visitor: Visitor) -> None:
     """The link stays open for the new one."""
     await visitor.send(await visitor.new_token(), FILE)
@@ -257,6 +273,7 @@ async def test_the_page_runs_nothing_and_loads_nothing(visitor: Visitor) -> None
         assert forbidden not in text
 
 
+@pytest.mark.parametrize("visitor", [True], indirect=True)
 async def test_a_company_of_the_simples_is_asked_for_what_2027_needs(visitor: Visitor) -> None:
     """Only one of the national channel that has not said it; a wrong code keeps nothing, none keeps the certificate."""
     pool = visitor.database.pool

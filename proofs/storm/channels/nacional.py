@@ -99,7 +99,8 @@ async def _ready(database: Database, world: World) -> None:
 
 async def _certify(database: Database, world: World, issuer: Issuer, seconds: float) -> None:
     file = world.authority.pfx_for(issuer.cnpj, SENHA, issuer.razao_social, days=seconds / DAY)
-    await keep_certificate(database, Vault(parse_keys(_MASTER_KEY)), cnpj=issuer.cnpj, arquivo=file, senha=SENHA)
+    cofre, roots = Vault(parse_keys(_MASTER_KEY)), world.authority.ca_file.read_bytes()
+    await keep_certificate(database, cofre, cnpj=issuer.cnpj, arquivo=file, senha=SENHA, raizes=roots)
 
 
 def _settings(world: World) -> dict[str, str]:

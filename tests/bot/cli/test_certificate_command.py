@@ -33,6 +33,7 @@ OLD, NEW = bytes(range(KEY_BYTES)), bytes(KEY_BYTES)
 KEYS = {"PROSA_MASTER_KEY": base64.b64encode(OLD).decode()}
 BOTH = {"PROSA_MASTER_KEY": f"{base64.b64encode(NEW).decode()},{KEYS['PROSA_MASTER_KEY']}"}
 GIVEN = {**KEYS, "PROSA_PFX_SENHA": SENHA}
+UNCHECKED = {"PROSA_ICP_BRASIL_UNCHECKED_REPLACES": "True"}
 FORM = CompanyForm(cnpj=COMPANY, razao_social="ANA DESIGN ME", inscricao_municipal="12345678", municipio="3550308")
 COMMAND = ("empresa", "certificado", COMPANY)
 READER = "gateway.certificate.reading_process"
@@ -187,11 +188,16 @@ def test_the_date_of_the_gateways_certificate_is_noted_as_before(prosa: Prosa, v
 
 
 def test_the_way_back_to_the_former_certificate(prosa: Prosa, vault: Callable[..., Any], arquivo: Path) -> None:
-    """The replacement names it; it needs no file, no password and no master key."""
+    """The replacement, which without roots a setting must allow, names it; it needs no file, password or master key."""
     (arquivo.parent / "second.pfx").write_bytes(pfx(company(key=rsa_key("second"))))
     assert prosa(*COMMAND, f"--pfx={arquivo}", **GIVEN).returncode == 0
     first = vault(fingerprint)
-    replaced = prosa(*COMMAND, "--pfx=second.pfx", **GIVEN)
+    refused = prosa(*COMMAND, "--pfx=second.pfx", **GIVEN)
+    assert refused.returncode == 1
+    assert "não há como conferir quem emitiu este" in refused.stderr
+    assert vault(fingerprint) == first
+    replaced = prosa(*COMMAND, "--pfx=second.pfx", **GIVEN, **UNCHECKED)
+    assert "Quem o emitiu não foi conferido" in replaced.stdout
     assert "prosa empresa certificado CNPJ --anterior" in replaced.stdout
     assert vault(fingerprint) != first
     back = prosa(*COMMAND, "--anterior")
@@ -279,7 +285,7 @@ def test_no_key_and_no_password_is_left_anywhere(
     temporary, home = elsewhere / "tmp", elsewhere / "home"
     for place in (temporary, home):
         place.mkdir()
-    env = {"TMPDIR": str(temporary), "HOME": str(home), "PROSA_LOG_LEVEL": "DEBUG"}
+    env = {"TMPDIR": str(temporary), "HOME": str(home), "PROSA_LOG_LEVEL": "DEBUG", **UNCHECKED}
     second = company(key=rsa_key("second"))
     (arquivo.parent / "second.pfx").write_bytes(pfx(second))
     said: list[subprocess.CompletedProcess[str]] = []

@@ -33,6 +33,7 @@ async def test_what_a_killed_process_stored_is_answered_by_the_next_one(
         await add_company(database, COMPANY, Canal("plugnotas"))
         (chave,) = await make_key(database, [COMPANY.cnpj], [], Ambiente.PRODUCAO, tudo=True)
         env = {"PROSA_DATABASE_URL": database_url, "PROSA_REDIS_URL": redis_url, "PROSA_PORT": "0"}
+        env["PROSA_COMPANY_REQUESTS_PER_MINUTE"] = "1"
         headers = {"Authorization": f"Bearer {chave}", "Idempotency-Key": command}
         made = []
         for _ in range(2):
@@ -44,9 +45,11 @@ async def test_what_a_killed_process_stored_is_answered_by_the_next_one(
                     assert (await client.get("/api/v1/clientes/1")).status_code == 401
                     body = {**ANA, "email": f"{command}@exemplo.com.br"}
                     answer = await client.post("/api/v1/clientes", json=body, headers=headers)
+                    early = await client.get("/api/v1/clientes/1", headers=headers)
                 prosa.signal(signal.SIGKILL)
                 prosa.wait()
             assert answer.status_code == 201
+            assert (early.status_code, 0 < int(early.headers["Retry-After"]) <= 60) == (429, True)
             made.append(answer.json())
         assert made[0] == made[1]
         assert "Idempotency-Replayed" in answer.headers

@@ -143,6 +143,23 @@ async def test_a_stopped_company_sends_again_from_its_page(office: Office, compa
     assert await office.database.pool.fetchval("SELECT envio_suspenso FROM empresa WHERE id = $1", company) is None
 
 
+async def test_who_sees_some_companies_learns_of_no_phone(office: Office, company: int) -> None:
+    """Another company's phone, an unknown one, an own one and none at all are answered alike, and none is stored."""
+    pool = office.database.pool
+    cnpj = await pool.fetchval("SELECT cnpj FROM empresa WHERE id = $1", company)
+    theirs = await pool.fetchval("SELECT telefone FROM usuario WHERE empresa_id <> $1 LIMIT 1", company)
+    before = await pool.fetch("SELECT id, telefone, empresa_id FROM usuario ORDER BY id")
+    async with office.at_work(Papel.SUPERVISOR, (cnpj,)) as rita:
+        assert "dar-direito" not in (await rita.get(f"/console/empresas/{company}"))[1]
+        asked = [theirs, "+55 62 91234-5678", "12"]
+        asked += [row["telefone"] for row in before if row["empresa_id"] == company]
+        answers = [await _change(rita, company, "dar-direito", telefone=each) for each in asked]
+    said = {(status, "Quem deixa um telefone emitir é quem vê todas as empresas" in page) for status, page in answers}
+    assert said == {(409, True)}
+    assert not any("por outra empresa" in page for _, page in answers)
+    assert await pool.fetch("SELECT id, telefone, empresa_id FROM usuario ORDER BY id") == before
+
+
 async def test_nobody_changes_another_company(office: Office, company: int) -> None:
     """A supervisor of one company finds nothing to change at another's address."""
     async with office.at_work(Papel.SUPERVISOR, (COMPANIES[1],)) as other:

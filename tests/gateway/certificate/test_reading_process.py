@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import sys
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from gateway.certificate.reading_process import read_apart
+from proofs.sandbox.nacional.authority import Authority
 from state_machine.values.certificate import CertificateRefusedError, Refusal
 from tests import children
-from tests.made_certificates import COMPANY, NOW, SENHA, company, pfx, rsa_key
+from tests.made_certificates import COMPANY, NOW, SENHA, authority, company, pfx, rsa_key
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -36,6 +39,16 @@ async def test_a_certificate_is_read_by_another_process() -> None:
     assert (found.impressao, found.cnpj) == (made.fingerprint, COMPANY)
     assert found.chave.startswith(b"-----BEGIN PRIVATE KEY-----\n")
     assert found.valido_ate == made.certificate.not_valid_after_utc
+
+
+async def test_a_root_answers_for_it_whatever_its_key(tmp_path: Path) -> None:
+    """One of RSA and one of an elliptic curve: what the check loads is there before no file may be opened."""
+    roots = authority().certificate.public_bytes(Encoding.PEM)
+    assert (await read_apart(pfx(), SENHA, COMPANY, NOW, roots)).cnpj == COMPANY
+    curve, now = Authority(tmp_path), datetime.now(UTC)
+    assert isinstance(curve.root.key, EllipticCurvePrivateKey)
+    found = await read_apart(curve.pfx_for(COMPANY, SENHA), SENHA, COMPANY, now, curve.ca_file.read_bytes())
+    assert found.cnpj == COMPANY
 
 
 async def test_the_roots_reach_it() -> None:

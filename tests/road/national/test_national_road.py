@@ -104,7 +104,8 @@ async def _certificate(road: Road, form: CompanyForm = FORM) -> None:
     """Give the company a new certificate."""
     await add_company(road.database, form, None, REGISTRY)
     pfx = road.world.authority.pfx_for(form.cnpj, SENHA, days=300 + time.monotonic() % 60)
-    await keep_certificate(road.database, vault_of(road.house.settings), cnpj=form.cnpj, arquivo=pfx, senha=SENHA)
+    cofre, roots = vault_of(road.house.settings), road.world.authority.ca_file.read_bytes()
+    await keep_certificate(road.database, cofre, cnpj=form.cnpj, arquivo=pfx, senha=SENHA, raizes=roots)
 
 
 async def _confirmed(road: Road, form: CompanyForm = FORM) -> tuple[Person, str]:
