@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import takewhile
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
 
 TURN_CHARS: Final = 4096  # of a turn's words; the longest message that WhatsApp carries: a turn costs no more than one
 LONGEST_REVISION = 9  # digits; ours stay far below, and Python refuses to read 5,000 of them
+# A tax number among the words of a card; eleven bare digits that nobody calls a CPF are a telephone.
+_TAX_NUMBER: Final = re.compile(
+    r"\b(?:[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}/[0-9a-z]{4}-\d\d|\d{3}\.\d{3}\.\d{3}-\d\d|"
+    r"\d{14}|cnpj\W{1,3}[0-9a-z]{12}\d\d|cpf\W{1,3}\d{11})\b",
+    re.IGNORECASE,
+)
+# What a reader would take for something else than a part of a name.
+_NO_NAME: Final = re.compile(r"\b(?:cnpj|cpf|\w*\d\w*)\b|[^\w&'./ -]", re.IGNORECASE)
+_OF_A_PERSON: Final = re.compile(r"cpf|\d{3}\.", re.IGNORECASE)
+_MAIL: Final = re.compile(r"[^\s@]{1,64}@[^\s@]{1,190}")
 SILENT = frozenset({"reaction", "system", "revoke", "sticker"})  # people expect no answer to these
 
 
@@ -212,8 +223,10 @@ def _chegada(lane: str, rows: tuple[_ParsedRow, ...], entrada: Entrada) -> Chega
 
 
 def _text(message: dict[str, Any]) -> str | None:
-    """Return the user's words: a text, or the caption under a picture or file."""
+    """Return the user's words: a text, the caption under a picture or file, or what a customer's card says."""
     tipo = message.get("type")
+    if tipo == "contacts":
+        return _card(message.get("contacts"))
     content = message.get(str(tipo))
     if not isinstance(content, dict) or is_certificate_file(message):  # what stands under it may be its password
         return None
@@ -221,9 +234,35 @@ def _text(message: dict[str, Any]) -> str | None:
     return words if isinstance(words, str) and words.strip() else None
 
 
+def _card(cards: Any) -> str | None:
+    """Return who a lone card with a CNPJ or CPF is of, in words that the readers take; ``None`` for any other.
+
+    Another card says of no customer enough to be sure of one. Telephones and addresses are left out: their numbers are
+    nobody's price.
+    """
+    if not isinstance(cards, list) or len(cards) != 1 or not isinstance(card := cards[0], dict):
+        return None
+    names, org = (part if isinstance(part := card.get(key), dict) else {} for key in ("name", "org"))
+    written = [text for text in (*names.values(), *org.values()) if isinstance(text, str)]
+    numbers = dict.fromkeys(found for text in written for found in _TAX_NUMBER.findall(text))
+    if not numbers:
+        return None
+    called = [org.get("company"), names.get("formatted_name")]
+    if all(_OF_A_PERSON.match(number) for number in numbers):  # who works there is not the firm
+        called.reverse()
+    cut = (_NO_NAME.sub(" ", _TAX_NUMBER.sub(" ", text)) for text in called if isinstance(text, str))
+    name = [f"cliente: {' '.join(name.split())}" for name in cut if name.strip()][:1]
+    emails = mails if isinstance(mails := card.get("emails"), list) else []
+    written = [mail["email"] for mail in emails if isinstance(mail, dict) and isinstance(mail.get("email"), str)]
+    return "\n".join([*name, *numbers, *[mail for mail in written if _MAIL.fullmatch(mail)][:1]])
+
+
 def _is_forwarded(message: dict[str, Any]) -> bool:
+    """Tell whether its words are not the user's own; a card's are those of whoever filled it in."""
     context = message.get("context")
-    return isinstance(context, dict) and bool(context.get("forwarded") or context.get("frequently_forwarded"))
+    return message.get("type") == "contacts" or (
+        isinstance(context, dict) and bool(context.get("forwarded") or context.get("frequently_forwarded"))
+    )
 
 
 def _change(message: dict[str, Any]) -> Edicao | Apagada | None:

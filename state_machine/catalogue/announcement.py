@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from state_machine.invoice.draft import difere, mudancas
@@ -15,11 +16,16 @@ from state_machine.values.money import formata_brl
 from state_machine.values.text.length import apara, tamanho
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
     from state_machine.invoice.draft import Rascunho
     from state_machine.machine.session import Sessao
+    from state_machine.values.text.message_spans import Escrita
 
 _TRECHO_MAX = 40  # UTF-16 units of what was not taken
 _VALOR_MAX = 60  # UTF-16 units of a value that is repeated
+_ANTIGA = timedelta(hours=1)  # Meta delivers for days what it could not deliver
 _CLIENTE = frozenset({Campo.DOCUMENTO, Campo.NOME})  # told by naming the client
 
 
@@ -39,6 +45,14 @@ def titulo(antes: Rascunho, depois: Rascunho) -> str | None:
         return titulo_da_mudanca(mudou)
     so_o_nome = antes.completo and antes.nome != depois.nome and not difere(replace(antes, nome=depois.nome), depois)
     return NOME_DO_CADASTRO if so_o_nome and depois.cadastro else None
+
+
+def escrita_em(escritas: Sequence[Escrita], agora: datetime) -> str | None:
+    """Say when words were written that are read hours later: what they ask for may have been settled meanwhile."""
+    em = min((escrita.em for escrita in escritas if escrita.em), default=agora)
+    if agora - em < _ANTIGA:
+        return None
+    return f"*Isto você escreveu em {em.astimezone(SAO_PAULO):%d/%m, às %H:%M}, e só chegou agora.*"
 
 
 def anotado(antes: Rascunho, depois: Rascunho) -> str:

@@ -65,11 +65,13 @@ def com_rascunho(
     titulo: str | None = None,
     comum: Decimal | None = None,
     costume: Costume | None = None,
+    atraso: str | None = None,
 ) -> Decision:
     """Go where the data lead: to the summary when all stands, else to the next question.
 
     ``comum``: the company's usual amount in BRL, beside which a far greater one is pointed out. ``costume``: what is
-    usually invoiced to the client, offered beside the question.
+    usually invoiced to the client, offered beside the question. ``atraso``: that the words came late, said above the
+    summary.
     """
     antes = sessao.rascunho
     rascunho = com_servico(antes, com_unica(antes, rascunho), sessao.servicos)
@@ -110,4 +112,5 @@ def com_rascunho(
     if aviso:
         junto = f"{aviso}\n{titulo}"
         titulo = junto if tamanho(junto) <= TITULO_MAX else f"{aviso}\n{CONFERE}"
+    titulo = f"{atraso}\n{titulo}" if atraso else titulo
     return Decision(sessao, (Responder(resumo(sessao, titulo)),))

@@ -82,7 +82,8 @@ def _propoe(sessao: Sessao, base: Rascunho, agora: datetime) -> Decision:
 def informa(sessao: Sessao, evento: Informou, agora: datetime) -> Decision:
     """Merge what was said, with the register's word on the document."""
     rascunho = _somado(sessao.rascunho, evento)
-    return com_rascunho(sessao, rascunho, agora, comum=evento.comum, costume=evento.costume)
+    atraso = anuncio.escrita_em(evento.escritas, agora)
+    return com_rascunho(sessao, rascunho, agora, comum=evento.comum, costume=evento.costume, atraso=atraso)
 
 
 def _somado(rascunho: Rascunho, evento: Informou) -> Rascunho:

@@ -158,6 +158,46 @@ def test_a_caption_counts_as_words(kind: str) -> None:
     assert chegada.entrada.texto == "nota de 90"
 
 
+def card(org: Any = None, emails: Any = None, **name: Any) -> dict[str, Any]:
+    return {"type": "contacts", "contacts": [{"name": name, "org": org, "emails": emails, "phones": [{"phone": "1"}]}]}
+
+
+CNPJ = "11.222.333/0001-81"
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        (
+            card({"company": "Padaria Sul", "title": f"CNPJ {CNPJ}"}, [{"email": "a@b.example"}], formatted_name="Zé"),
+            f"cliente: Padaria Sul\n{CNPJ}\na@b.example",
+        ),
+        (card({"company": "Padaria Sul"}, formatted_name="Ana CPF 529.982.247-25"), "cliente: Ana\n529.982.247-25"),
+        (card(formatted_name="Ana, cpf: 52998224725"), "cliente: Ana\ncpf: 52998224725"),
+        (card(formatted_name="12ABC34501DE35 CNPJ 12ABC34501DE35"), "CNPJ 12ABC34501DE35"),
+        (card(formatted_name=f"Nota: R$ 500 {CNPJ}"), f"cliente: Nota R\n{CNPJ}"),
+        (
+            card(None, [{"email": "nota de 500 a@b.example"}, 3, {}], formatted_name=f"Zé {CNPJ}"),
+            f"cliente: Zé\n{CNPJ}",
+        ),
+        (card(formatted_name="Ana 11988881234"), None),
+        (card({"title": "sim"}, [{"email": "a@b.example"}], formatted_name="sim"), None),
+        ({"type": "contacts", "contacts": card(formatted_name=CNPJ)["contacts"] * 2}, None),
+        ({"type": "contacts", "contacts": [CNPJ]}, None),
+        ({"type": "contacts", "contacts": {"name": CNPJ}}, None),
+        ({"type": "contacts", "contacts": [{"name": CNPJ, "org": [CNPJ], "emails": CNPJ}]}, None),
+    ],
+)
+def test_a_card_with_a_tax_number_says_who_the_customer_is(sent: dict[str, Any], words: str | None) -> None:
+    """Its name, numbers and e-mail, and no other number of it; whoever filled it in decides nothing."""
+    entrada = next_arrival(LANE, [row(1, sent)]).entrada
+    if words is None:
+        assert entrada == Outro("contacts")
+    else:
+        assert isinstance(entrada, Palavras)
+        assert (entrada.texto, entrada.proprias) == (words, "")
+
+
 @pytest.mark.parametrize(
     ("key", "read"),
     [

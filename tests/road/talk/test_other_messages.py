@@ -60,6 +60,44 @@ async def test_a_message_of_another_type_is_answered(road: Road, message: dict[s
     assert "não consigo ler" in (await ana.expect()).text
 
 
+def card(name: str, title: str) -> dict[str, Any]:
+    """Return somebody's card, as WhatsApp sends it."""
+    shown = {"name": {"formatted_name": name}, "org": {"company": name, "title": title}, "emails": [{"email": MAIL}]}
+    return {"type": "contacts", "contacts": [{**shown, "phones": [{"phone": "+55 11 98888-1234", "type": "CELL"}]}]}
+
+
+MAIL = "contato@padaria.example"
+
+
+async def test_a_card_answers_who_the_customer_is(road: Road) -> None:
+    """Its document, name and e-mail are those of the invoice, as if they had been typed; its telephone is no price."""
+    ana = await road.person()
+    await ana.say("nota de 1500, consultoria de marketing")
+    await road.world.meta.user_message(ana.who, card("Padaria do Zé Ltda", f"CNPJ {PADARIA}"))
+    assert "R$ 1.500,00" in (await ana.expect(PADARIA)).text
+    session = await road.session(ana)
+    assert (session["estado"], session["missing_fields"]) == ("aguardando_confirmacao", [])
+    told = {name: session["rascunho"][name]["valor"] for name in ("documento", "valor", "descricao", "email")}
+    assert told == {
+        "documento": "12345678000195",
+        "valor": "1500.00",
+        "descricao": "consultoria de marketing",
+        "email": MAIL,
+    }
+
+
+@pytest.mark.parametrize(("name", "title"), [("Sim", f"CNPJ {PADARIA}"), ("Sim", "Confirmar"), ("Cancelar", "cpf")])
+async def test_a_card_over_a_summary_decides_nothing(road: Road, name: str, title: str) -> None:
+    """Whatever its owner is called, the invoice is neither issued nor given up."""
+    ana = await road.person()
+    await ana.say(FULL)
+    await road.world.meta.user_message(ana.who, card(name, title))
+    await ana.expect()
+    await road.settled()
+    assert (await road.session(ana))["estado"] == "aguardando_confirmacao"
+    assert await road.notes(ana) == []
+
+
 async def test_an_edited_message_changes_nothing_by_itself(road: Road) -> None:
     """An edit is noticed and asked for as a new message; the summary that was shown stays what it was."""
     ana = await road.person()

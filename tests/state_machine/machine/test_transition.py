@@ -30,10 +30,16 @@ from state_machine.machine.events import (
 )
 from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, Estado, SnapshotReason
 from state_machine.machine.transition import IGNORADOS, REGRAS, transition
+from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.text.message_spans import Escrita
 from tests.state_machine.made_sessions import (
     AGORA,
+    DOC,
     MORE,
+    PADARIA,
     SEGUNDO,
+    SERVICO,
+    VALOR,
     de_tipo,
     diz,
     em_processo,
@@ -122,6 +128,20 @@ def test_a_rejected_invoice_is_repaired_in_a_new_session():
     assert pronta.sessao.rascunho.tomador_nome == "PADARIA DO ZÉ LTDA"
     assert not emissoes(diz(pronta.sessao, Confirmou(1)))
     assert emissoes(diz(pronta.sessao, Confirmou(pronta.sessao.revisao)))
+
+
+def test_what_was_written_hours_ago_says_so_above_its_summary():
+    """With its time, if any message of the turn is that old; data said later stand under a summary like any other."""
+    dito = (DOC, VALOR, SERVICO)
+    for horas, diz_quando in ((0, False), (0.9, False), (3, True), (100, True)):
+        em = AGORA - timedelta(hours=horas)
+        escritas = (Escrita("1", "nota", em), Escrita("2", "de 1500", AGORA), Escrita("3", "aula"))
+        mostrado = diz(nova(), Abriu(), Informou(dito, cadastro=PADARIA, escritas=escritas))
+        assert mostrado.sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+        quando = f"*Isto você escreveu em {em.astimezone(SAO_PAULO):%d/%m, às %H:%M}, e só chegou agora.*\n"
+        assert resposta(mostrado).texto.startswith(quando) is diz_quando
+        depois = diz(mostrado.sessao, Informou((lido(Campo.VALOR, "1400"),), escritas=(Escrita("4", "1400", AGORA),)))
+        assert "só chegou agora" not in resposta(depois).texto
 
 
 def test_a_refused_name_is_asked_although_the_register_has_one():
