@@ -137,8 +137,8 @@ def _name_and_service(
         and said.trecho.startswith(before)
         and said.valor.startswith(before)
     ):
-        rest = (each.removeprefix(before).strip() for each in (said.valor, said.trecho))
-        return [nome, replace(said, **dict(zip(("valor", "trecho"), rest, strict=True)))]
+        valor, trecho = (each.removeprefix(before).strip() for each in (said.valor, said.trecho))
+        return [nome, replace(said, valor=valor, trecho=trecho)]
     apart = nome.confianca is Confianca.CERTA or nome.trecho not in said.valor
     seen = said.valor != nome.valor and _labelled(nome, learned, texto, (Rotulo.NOME,))
     return [nome, said] if apart or seen else [said]

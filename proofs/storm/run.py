@@ -78,6 +78,12 @@ SELECT e.cnpj, n.serie, u.numero, coalesce(i.status, 'rejeitado') = 'rejeitado' 
 FROM numeracao_uso u JOIN numeracao n ON n.id = u.numeracao_id JOIN empresa e ON e.id = n.empresa_id
 LEFT JOIN nfse_emissao i ON i.id = u.emissao_id
 """
+STEPS = """
+SELECT i.id_integracao, concat_ws(' ', 'sessão', s.estado, s.snapshot_reason, 'passos',
+    (SELECT string_agg(concat_ws(':', t.operacao, t.resultado), ' ' ORDER BY t.id) FROM gateway_tentativas t
+     WHERE t.emissao_id = i.id)) AS did
+FROM nfse_emissao i LEFT JOIN session_snapshot s ON s.sessao_id = i.sessao_id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +317,7 @@ class Storm:
             )
             emissions = await connection.fetch("SELECT id_integracao, status FROM nfse_emissao")
             numbers = await connection.fetch(NUMBERS)
+            steps = await connection.fetch(STEPS)
         finally:
             await connection.close()
         return House(
@@ -321,6 +328,7 @@ class Storm:
             emissions=[(row["id_integracao"], row["status"]) for row in emissions],
             open_rows=await self.open_rows(),
             gaps=frozenset((row["cnpj"], row["serie"], row["numero"]) for row in numbers if row["gap"]),
+            steps={row["id_integracao"]: row["did"] for row in steps},
             served={(row["cnpj"], row["serie"], row["numero"]): row["served"] for row in numbers},
         )
 

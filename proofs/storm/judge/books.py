@@ -159,7 +159,7 @@ class House:
     ``inbox`` are all its keys, ``hints`` the stored bodies of the gateway's webhooks as canonical JSON, ``emissions``
     (id_integracao, status) of every attempt; ``open_rows`` counts per table what is still to be done or went wrong.
     ``gaps`` are the numbers of our own that it lists as unused: (issuer, series, number); ``served`` says of all whose
-    they are, for who looks into a verdict.
+    they are, and ``steps`` of each attempt what was done with it, for who looks into a verdict.
     """
 
     sessions: Sequence[Session]
@@ -170,6 +170,7 @@ class House:
     open_rows: Mapping[str, int]
     gaps: frozenset[tuple[str, str, int]] = frozenset()
     served: Mapping[tuple[str, str, int], str] = field(default_factory=dict)
+    steps: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

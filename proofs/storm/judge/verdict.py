@@ -233,7 +233,8 @@ def _stuck(evidence: Evidence, phones: Phones, notes: Sequence[Note], forgotten:
         if evidence.plan.new_layout and status == REFUSED_STATUS and _made_again(id_integracao, ended):
             continue  # its layout was refused, of which SEFIN's book of documents knows nothing
         if status != ended.get(id_integracao):
-            yield f"{id_integracao}: {status}; na prefeitura: {ended.get(id_integracao, 'nada')}"
+            did = f"; {house.steps[id_integracao]}" if id_integracao in house.steps else ""
+            yield f"{id_integracao}: {status}; na prefeitura: {ended.get(id_integracao, 'nada')}{did}"
     yield from (f"{name}: {count} em aberto" for name, count in house.open_rows.items() if count)
 
 
