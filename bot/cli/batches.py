@@ -57,3 +57,15 @@ def parar(lote: Annotated[int, typer.Argument(help="Número do lote.")]) -> None
     from operations.batches.commands import stop_batch
 
     on_database(lambda database: stop_batch(database, lote))
+
+
+@app.command("liberar")
+def liberar(
+    email: Annotated[str, typer.Argument(help="Endereço que não recebe mais.")],
+    empresa: Annotated[str, typer.Option(help="CNPJ da empresa que envia.")],
+    motivo: Annotated[str, typer.Option(help="Quem pediu, e quando; fica na auditoria.")],
+) -> None:
+    """Deixa um endereço que saiu dos envios receber de novo, a pedido de quem o lê."""
+    from operations.batches.commands import release
+
+    on_database(lambda database: release(database, empresa, email, motivo))

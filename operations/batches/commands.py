@@ -9,7 +9,10 @@ from operations.batches.orders import AnotherRevisionError, UnknownBatchError
 from operations.batches.upload import AnotherTextError, RepeatedContentError, upload
 from operations.channel import company_of
 from operations.protocol import CommandRefusedError
-from persistence.batches import listing
+from persistence.audit import records as audit
+from persistence.audit.records import Author
+from persistence.batches import listing, suppression
+from state_machine.mailing.addresses import NotAnAddressError, normalised
 from state_machine.mailing.reading import ListRefusedError
 from state_machine.mailing.states import EstadoLinha, EstadoLote, TipoLote
 
@@ -77,6 +80,25 @@ async def stop_batch(database: Database, lote_id: int) -> list[str]:
     cancelled = await orders.stop(database, lote_id, QUEM)
     said = f"Lote {lote_id} parado: {cancelled} e-mails não saem mais. O que já saiu, saiu."
     return [said, *_told(await _standing(database, lote_id))]
+
+
+async def release(database: Database, cnpj: str, email: str, motivo: str) -> list[str]:
+    """Let an address that wanted no more, or bounced, get a company's mails again. Raises ``CommandRefusedError``."""
+    if not motivo.strip():
+        raise CommandRefusedError("Diga em --motivo quem pediu e quando. Nada mudou.")
+    try:
+        address = normalised(email)
+    except NotAnAddressError as error:
+        raise CommandRefusedError(f"{email}: {error}. Nada mudou.") from error
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        why = await suppression.release(connection, company.id, address)
+        if why is None:
+            raise CommandRefusedError(f"{address} não estava fora dos envios de {company.razao_social}. Nada mudou.")
+        await audit.write_by(
+            connection, Author(QUEM, motivo=motivo), "liberou um e-mail", company.id, {"estava fora por": why}
+        )
+    return [f"{address} volta a receber de {company.razao_social}. Estava fora: {why}."]
 
 
 async def _standing(database: Database, lote_id: int) -> BatchStanding:

@@ -37,3 +37,10 @@ async def suppress(connection: Connection, empresa_id: int, email: str, motivo: 
     """Let this address get no more mail of the company; says whether it got some until now."""
     statement = insert(email_suprimido).values(empresa_id=empresa_id, email=email, motivo=motivo)
     return bool((await connection.execute(statement.on_conflict_do_nothing())).rowcount)
+
+
+async def release(connection: Connection, empresa_id: int, email: str) -> str | None:
+    """Let this address get mails of the company again; returns why it got none, ``None`` where it did."""
+    held = (email_suprimido.c.empresa_id == empresa_id, email_suprimido.c.email == email)
+    statement = email_suprimido.delete().where(*held).returning(email_suprimido.c.motivo)
+    return (await connection.execute(statement)).scalar_one_or_none()

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from operations.batches import commands
-from operations.batches.commands import send_list, show_batch, stop_batch
+from operations.batches.commands import release, send_list, show_batch, stop_batch
 from operations.batches.upload import Upload
 from operations.protocol import CommandRefusedError
+from persistence.batches import suppression
 from persistence.db.engine import Database
 from proofs.demo.world import COMPANY
 from tests.made_batches import company, issued, listed
@@ -141,3 +142,29 @@ async def test_what_is_refused_says_that_nothing_changed(database: Database) -> 
         with pytest.raises(CommandRefusedError, match="não existe"):
             await show_batch(database, lote_id)
     assert await database.pool.fetchval("SELECT count(*) FROM lotes") == 1
+
+
+async def test_an_address_that_said_no_gets_mails_again_for_a_reason(database: Database) -> None:
+    """Its rows are read as anybody's, the audit says why and not who; without a reason, or twice, nothing changes."""
+    async with database.transaction() as connection:
+        number = await database.pool.fetchval("SELECT id FROM empresa WHERE cnpj = $1", COMPANY.cnpj)
+        await suppression.suppress(connection, number, "user@test.com.br", suppression.LINK)
+    assert "2 com problema" in (await send(database))[1]
+    with pytest.raises(CommandRefusedError, match="--motivo"):
+        await release(database, COMPANY.cnpj, "user@test.com.br", " ")
+    with pytest.raises(CommandRefusedError, match="não é um endereço"):
+        await release(database, COMPANY.cnpj, "nada", "pediu por telefone em 28/11")
+    (line,) = await release(database, COMPANY.cnpj, "User@Test.com.br", "pediu por telefone em 28/11")
+    assert line == f"user@test.com.br volta a receber de {COMPANY.razao_social}. Estava fora: {suppression.LINK}."
+    with pytest.raises(CommandRefusedError, match="não estava fora"):
+        await release(database, COMPANY.cnpj, "user@test.com.br", "pediu por telefone em 28/11")
+    await database.pool.execute("DELETE FROM lotes")
+    assert "2 na fila, 1 com problema" in (await send(database))[1]
+    told = await database.pool.fetchrow(
+        "SELECT acao, motivo, detalhe::text FROM auditoria ORDER BY id DESC LIMIT 1 OFFSET 1"
+    )
+    assert (told["acao"], told["motivo"], "user@" in told["detalhe"]) == (
+        "liberou um e-mail",
+        "pediu por telefone em 28/11",
+        False,
+    )

@@ -86,6 +86,27 @@ async def test_a_refused_number_is_a_gap_until_it_is_used_or_explained(road: Roa
     assert not [line for line in lines if "BURACO" in line]
 
 
+async def test_without_a_restored_copy_no_number_is_explained_by_one(road: Road) -> None:
+    """A gateway that tells another number than the one that was sent: ours stays the note's."""
+    rui = await _staff(road)
+    await rui.say(unlike())
+    session = await road.session(rui)
+    other = await _staff(road)
+    await other.issue(unlike())
+    await road.settled()
+    [note], [(_, last, _)] = await road.notes(other), await _numbered(road, other)
+    sent = copy.deepcopy(note.payload) | {"idIntegracao": f"{session['sessao_id']}-r1-1"}
+    sent["rps"]["numero"] = last + 7
+    sent["servico"][0]["valor"]["servico"] = float(session["rascunho"]["valor"]["valor"])
+    road.world.plugnotas.accept([sent])
+    road.world.plugnotas.faults.set("perder_resposta", times=1)
+    await rui.touch("Confirmar")
+    await rui.files()
+    await road.settled()
+    assert await _numbered(road, rui) == [("7", last + 1, "concluido")]
+    assert not [line for line in await report(road.database) if f"{last + 1}: sem nota" in line]
+
+
 @pytest.mark.parametrize("lost", [False, True], ids=["refused as a duplicate", "the answer is lost"])
 @pytest.mark.parametrize("differs", [False, True], ids=["same content", "other content"])
 async def test_a_note_has_the_number_that_it_was_made_under(road: Road, *, lost: bool, differs: bool) -> None:
