@@ -16,6 +16,7 @@ from extractor.learned.evidence import evidence
 from extractor.learned.labels import Rotulo
 from extractor.learned.reader import learned_reader
 from extractor.learned.situation import situation
+from extractor.requests.act_words import DISCARDS
 from extractor.requests.several import documents
 from extractor.requests.unserved import is_whole_order
 from extractor.requests.yes_no import is_firm_yes
@@ -113,7 +114,7 @@ def agree(
         ato=ato,
         candidates=tuple(candidates),
         doubts=tuple(doubts),
-        agreed=None if _takes_data_for_more(learned, texto, candidates, contexto) else _act(ato, learned),
+        agreed=None if _takes_data_for_more(learned, texto, candidates, contexto) else _act(ato, learned, rules),
     )
 
 
@@ -211,8 +212,10 @@ def _labelled(candidate: Candidate, learned: LearnedReading, texto: str, rotulos
     return any(m.rotulo in rotulos and m.certeza >= SURE_LABEL for m in mentions)
 
 
-def _act(named: Ato, learned: LearnedReading) -> Ato | None:
-    """Return the act where the readers agree; a yes that nothing objects to has no other one."""
+def _act(named: Ato, learned: LearnedReading, rules: RulesReading) -> Ato | None:
+    """Return the act where the readers agree; a yes that nothing objects to, or a clear refusal, has no other one."""
+    if named is Ato.RECUSA and DISCARDS.fullmatch(rules.skeleton.text.plain):
+        return None
     if learned.certeza < ACT or (named is Ato.CONFIRMA and learned.ato is not Ato.CONFIRMA):
         return None
     needed = DECIDES.get(learned.ato)
@@ -233,7 +236,7 @@ def _named(rules: RulesReading, learned: LearnedReading, *, data: bool) -> Ato:
         return ato
     if ato is Ato.CONFIRMA and _objects(learned.ato, rules.skeleton.text.plain):
         return Ato.SOCIAL
-    if ato in REFUSES and learned.ato not in REFUSES[ato]:
+    if ato in REFUSES and learned.ato not in REFUSES[ato] and not DISCARDS.fullmatch(rules.skeleton.text.plain):
         return Ato.SOCIAL
     if ato is Ato.DADOS and not data:
         talk = Ato.SOCIAL if learned.ato in TALK else ato

@@ -24,8 +24,17 @@ CANCEL: Final = Cued(
     r" fazer| mandar)?(?: (?:mais|nada|essa nota|a nota))(?: nao)?\b|\baborta\w*\b|\banula(?:r)"
     r"?\b|\bnever ?mind\b|\bforget (?:it|about)\b|"
     r"\bpar[ae] (?:tudo|com isso|por aqui)\b|\bjoga fora\b|\bdescart[ae]r?\b|\bapaga tudo\b|"
+    r"\bapag(?:a|ar|ue) (?:isso|ess[ae]|ela|a nota|o pedido)\b|"
     r"\bnao (?:emite|emita|faz|faca|manda) mais\b|\bnao precisa(?: nao)?\W*$|\bdeixa(?: isso)"
     r"? (?:pra|para) (?:depois|outr[ao] (?:dia|hora))\b|\bencerra(?:r)?\b|\bquero nao\b",
+)
+_NOT_ME: Final = r"nao fui eu(?: que (?:pedi|mandei|escrevi|falei)(?: (?:isso|nada|essa nota))?)?"
+_NOTHING: Final = r"nao (?:(?:emit[aei]r?|mand[ae]) nada|(?:emit[aei]r?|faz|faca|mand[ae]) (?:nenhuma(?: nota)?|isso))"
+_ERASE: Final = r"apag(?:a|ue)(?: (?:isso|tudo|ess[ae](?: nota)?|a nota))?"
+_BESIDE: Final = r"nao|por favor|pelo amor de deus|par[ae]|calma|eu|cancela|mas"
+# The whole turn gives the draft up, whatever else its words are used for.
+DISCARDS: Final = re.compile(
+    rf"\W*(?:(?:{_BESIDE})\W+){{0,4}}(?:{_NOT_ME}|{_NOTHING}|{_ERASE})(?:\W+(?:{_NOT_ME}|{_ERASE}|{_BESIDE})){{0,4}}\W*"
 )
 _ACTS: Final = (
     r"(?:(?:cancel|desist|anul|estorn|corrig|corrij|alter|emit)\w*|mud(?:a|ar|o|e)|troc(?:a|ar|o)|troque|retific\w+)"
@@ -186,6 +195,8 @@ ISSUE: Final = Cued("emi", r"\b(?:pode|manda|favor) emitir\b|\bemit[ea]\b")
 
 def _giving_up(plain: str, stems: AbstractSet[str]) -> Ato | None:
     """Return whether the turn gives the invoice up, or only asks about an act; ``None`` where it does neither."""
+    if DISCARDS.fullmatch(plain):
+        return Ato.RECUSA
     asks = ABOUT.search(plain, stems)
     rest = ABOUT.pattern.sub(" ", plain) if asks else plain
     if CANCEL.search(rest, stems) and not NOT_CANCEL.search(rest) and not FORGOTTEN.search(rest):
