@@ -52,10 +52,15 @@ def espera_emissao() -> Mensagem:
     )
 
 
-def nao_sei() -> Mensagem:
-    """A question that is not in what we know."""
+def nao_sei(*, imposto: bool) -> Mensagem:
+    """A question that is not in what we know; ``imposto``: it is of taxes."""
+    quem = (
+        " De imposto, quem sabe é a contabilidade."
+        if imposto
+        else " Eu cuido das suas notas: escreve _ajuda_ e eu conto."
+    )
     return Mensagem(
-        "Essa eu não sei, e prefiro não chutar. De imposto, quem sabe é a contabilidade.",
+        f"Essa eu não sei, e prefiro não chutar.{quem}",
         outras=("Também não sei essa. Quer saber o que eu faço? Escreve _ajuda_.",),
     )
 

@@ -36,6 +36,10 @@ class Tema:
 
 _MEI: Final = r"\bmei\b"
 _CANCEL: Final = r"\bcancel\w+|\banul\w+|\bestorn\w+"
+TAXES: Final = re.compile(
+    r"\b(?:impost\w+|tribut\w+|iss\w*|inss|irrf?|pis|cofins|csll|das|simples|mei|aliquot\w+|ret[ei]\w+|cnae|ibs|cbs|lei|"
+    r"leis|fisc\w+|dedu\w+|declar\w+)\b"
+)
 OWN_CNPJ: Final = re.compile(r"\bqual (?:eh |e )?(?:o )?(?:(?:meu|nosso) cnpj|cnpj d[ae] (?:minha|nossa) empresa)\b")
 # The first that fits counts: what is narrower stands before what is wider.
 TEMAS: Final = (
@@ -161,7 +165,8 @@ TEMAS: Final = (
     Tema(
         "preco",
         re.compile(
-            r"\b(?:quanto (?:custa|voce cobra|cobra|eh (?:a mensalidade|o servico))|preco|mensalidade|plano|gratis|"
+            r"\b(?:quanto (?:custa|(?:voces? )?cobram?|eh (?:a mensalidade|o servico))|(?:voces? )?cobram? quanto|"
+            r"preco|mensalidade|plano|gratis|de graca|"
             r"gratuit\w+|"
             r"eh pago|cobra\w* (?:por|alguma|taxa))\b"
         ),
@@ -210,6 +215,41 @@ TEMAS: Final = (
             r"\bcompetencia\b.{0,20}\b(?:o que (?:eh|e)|significa)\b"
         ),
         "Competência é o mês em que o serviço foi prestado; se você não diz nada, é o mês de hoje.",
+    ),
+    Tema(
+        "tomador",
+        re.compile(r"\b(?:o que|oq|que|quem|significa)\b.{0,20}\b(?:tomador\w*|prestador\w*|emitente)\b"),
+        "Tomador é o seu *cliente*, quem recebe a nota. Prestador ou emitente é a sua empresa.",
+    ),
+    Tema(
+        "varios_servicos",
+        re.compile(
+            r"\b(?:dois|duas|varios|mais de um|tres|outro)\b.{0,20}\bservicos?\b.{0,30}\b(?:mesma|uma so|unica|numa|"
+            r"juntos?)\b"
+        ),
+        "Dá, se forem do mesmo cliente e do mesmo tipo: descreve os dois e manda o valor total. De tipos diferentes, é "
+        "uma nota para cada.",
+    ),
+    Tema(
+        "certificado",
+        re.compile(r"\bcertificado\b|\be-?cnpj\b|\bassinatura digital\b"),
+        "Se a sua empresa emite pelo Emissor Nacional, ela precisa do certificado A1 (e-CNPJ). Escreve _certificado_ e "
+        "eu digo como ele está, ou mando o link para enviar. Nunca me manda a senha por aqui.",
+    ),
+    Tema(
+        "contador",
+        re.compile(r"\b(?:precis\w+|tem que|ter|sem)\b.{0,20}\bcontador\w*\b"),
+        "Para emitir comigo, não. O cadastro da sua empresa já está pronto; dúvida de imposto é com a contabilidade.",
+    ),
+    Tema(
+        "cidade",
+        re.compile(r"\b(?:atende|funciona|serve|emite|aceita)\w*\b.{0,30}\b(?:cidade|municipio|estado)\b"),
+        "A nota sai pela cidade da sua empresa. Se a cidade não aceitar, eu aviso antes de você confirmar.",
+    ),
+    Tema(
+        "aparelho",
+        re.compile(r"\b(?:aplicativo|app|computador|pc|notebook|whatsapp web|baixar|instalar)\b"),
+        "É só esta conversa, no celular ou no WhatsApp do computador. Não precisa instalar nada.",
     ),
     Tema(
         "quem_sou",

@@ -115,7 +115,9 @@ def test_an_act_that_decides_needs_both(texto: str, ato: Ato, intent: Ato) -> No
     assert (found.agreed, found.ato) == (ato, intent)
 
 
-@pytest.mark.parametrize("texto", ["não emita nada", "não fui eu, apaga", "Para! Não fui eu que pedi isso", "apaga tudo"])
+@pytest.mark.parametrize(
+    "texto", ["não emita nada", "não fui eu, apaga", "Para! Não fui eu que pedi isso", "apaga tudo"]
+)
 def test_a_clear_refusal_gives_the_draft_up_whatever_else_it_is_taken_for(texto: str) -> None:
     """The whole turn is one, so that nothing but words around it could say otherwise."""
     found = read(texto, SUMMARY)

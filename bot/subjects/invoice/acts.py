@@ -133,7 +133,11 @@ async def _pergunta(fala: Fala) -> Mensagem | None:
         return None
     gives_up = dados.ato is Ato.RECUSA  # asked, and so not done
     unknown = dados.ato in {Ato.FORA, Ato.PERGUNTA} and len(plain.split()) >= MIN_WORDS
-    return textos.nao_sei() if gives_up or unknown or dados.agreed is Ato.PERGUNTA else None
+    return (
+        textos.nao_sei(imposto=knowledge.TAXES.search(plain) is not None)
+        if gives_up or unknown or dados.agreed is Ato.PERGUNTA
+        else None
+    )
 
 
 async def _reclama(fala: Fala) -> Mensagem | None:

@@ -16,7 +16,13 @@ NOW = example(Estado.AGUARDANDO_CONFIRMACAO).mostrado_em
 SHOWN = example(Estado.AGUARDANDO_CONFIRMACAO)
 CHATS = (
     *(acts.espera(resumo=r, aberta=a) for r in (True, False) for a in (True, False)),
-    *(acts.espera_emissao(), acts.nao_sei(), acts.o_que_errado(SHOWN), acts.reclama(None, em_aberto=True)),
+    *(
+        acts.espera_emissao(),
+        acts.nao_sei(imposto=True),
+        acts.nao_sei(imposto=False),
+        acts.o_que_errado(SHOWN),
+        acts.reclama(None, em_aberto=True),
+    ),
     *(acts.depois(), acts.fora(), acts.obrigado(), acts.xingou(), acts.varias(3, ["x" * 300, "y"])),
 )
 
@@ -57,6 +63,14 @@ def test_every_topic_has_its_own_name() -> None:
         ("quanto tempo demora?", "demora"),
         ("da pra emitir pra fora do brasil?", "exterior"),
         ("voce eh um robo?", "quem_sou"),
+        ("voces cobram quanto?", "preco"),
+        ("eh de graca?", "preco"),
+        ("o que eh tomador?", "tomador"),
+        ("posso colocar dois servicos na mesma nota?", "varios_servicos"),
+        ("precisa de certificado digital?", "certificado"),
+        ("preciso de contador?", "contador"),
+        ("atende minha cidade?", "cidade"),
+        ("tem aplicativo?", "aparelho"),
     ],
 )
 def test_what_people_ask_finds_its_topic(plain: str, chave: str) -> None:
