@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from bot.cli.words import WRONG_WORDS
+from scripts import sbom
 from tests import children
 
 ROOT = Path(__file__).parents[2]
@@ -78,3 +79,15 @@ def test_without_servers_of_ours_the_missing_address_is_named() -> None:
     status, said = without_extras(code)
     assert status == 0
     assert "PROSA_REDIS_URL" in said
+
+
+def test_the_bill_of_materials_is_what_is_installed() -> None:
+    """Each locked package with its hashes; another version than the one that stands here is named."""
+    lock = sbom.LOCK.read_text(encoding="utf-8")
+    bill = sbom.document(lock)["components"]
+    assert len(bill) == len({each["purl"] for each in bill}) == sum("==" in line for line in lock.splitlines())
+    assert all(each["externalReferences"] for each in bill)
+    assert sbom.differences(lock) == []
+    version = next(each["version"] for each in bill if each["name"] == "aiohttp")
+    other = lock.replace(f"aiohttp=={version}", "aiohttp==0.0.1")
+    assert sbom.differences(other) == [f"aiohttp: 0.0.1 locked, {version} here"]
