@@ -68,6 +68,11 @@ SELECT coalesce(c.ambiente, $1) AS ambiente, count(*) FILTER (WHERE e.regime = '
 )) AS simples FROM empresa_canal c JOIN empresa e ON e.id = c.empresa_id
 WHERE c.tipo = 'servico' AND c.canal = 'nacional' GROUP BY 1 ORDER BY 1
 """
+_MARK: Final = "17s"  # a parameter of the connection, as the product sets some: a pooler drops or refuses it
+_POOLER: Final = (
+    "um pooler (PgBouncer) entre a Prosa e o PostgreSQL não passa os parâmetros da conexão. Aponte PROSA_DATABASE_URL "
+    "para o PostgreSQL, ou use pool_mode=session sem ignore_startup_parameters"
+)
 _RIGHTS: Final = ("SELECT", "INSERT")  # on every table; not all of them may be changed
 _AWAY: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, ArgumentError, ValueError)
 
@@ -179,11 +184,17 @@ async def about_database(settings: Settings) -> list[Achado]:
             return [ok("banco", f"embutido, em {settings.home}; sobe com a Prosa e agora está parado")]
         url = servers.database_url
     try:
-        connection = await asyncpg.connect(for_asyncpg(url), timeout=SECONDS, command_timeout=SECONDS)
+        connection = await asyncpg.connect(
+            for_asyncpg(url), timeout=SECONDS, command_timeout=SECONDS, server_settings={"lock_timeout": _MARK}
+        )
+    except asyncpg.ProtocolViolationError as error:
+        return [falha("banco", f"{_POOLER} ({error})")]
     except _AWAY as error:
         what = f"não aceita a conexão ({type(error).__name__}). Confira PROSA_DATABASE_URL e se o servidor está no ar"
         return [falha("banco", what)]
     try:
+        if await connection.fetchval("SHOW lock_timeout") != _MARK:
+            return [falha("banco", _POOLER)]
         level = await standing(connection)
         return [
             _server(connection.get_server_version().major),

@@ -22,6 +22,13 @@ _SENTENCES: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
     ),
     ((asyncpg.InvalidCatalogNameError,), f"O PostgreSQL não tem um banco com esse nome. {_DATABASE} {_KEPT}"),
     (
+        (asyncpg.ProtocolViolationError,),
+        (
+            "PROSA_DATABASE_URL leva a um pooler (PgBouncer) que não aceita a conexão: {error}. A Prosa precisa de uma "
+            f"sessão inteira do PostgreSQL: aponte para ele, ou use pool_mode=session. {_KEPT}"
+        ),
+    ),
+    (
         (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, SQLAlchemyError),
         f"O banco de dados não aceita o trabalho ({{kind}}). {_DATABASE} {_KEPT}",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import shutil
 from contextlib import asynccontextmanager
@@ -370,3 +371,22 @@ async def test_the_change_of_the_national_layout_is_told_a_month_before(
     assert (line.assunto, line.veredito) == (subject, verdict)
     assert told == [f"L{subject[1:]}: {line.dito}."]
     assert ("PROSA_NACIONAL_NT009_PRODUCAO" in line.dito) is (days is None)
+
+
+async def test_a_pooler_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that refuses the parameters of a connection, and one that drops them."""
+
+    async def refuses(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(4)
+        said = b"SERROR\0C08P01\0Munsupported startup parameter: lock_timeout\0\0"
+        writer.write(b"E" + (len(said) + 4).to_bytes(4, "big") + said)
+        writer.close()
+
+    async with await asyncio.start_server(refuses, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        url = SecretStr(f"postgresql://prosa:x@127.0.0.1:{port}/prosa?sslmode=disable")
+        [(said, words)] = lines(await doctor.about_database(settings.model_copy(update={"database_url": url})), "banco")
+    assert (said, "PgBouncer" in words, "lock_timeout" in words) == ("falha", True, True)
+    monkeypatch.setattr(doctor, "_MARK", "17000ms")  # the server says 17s: as if it had not been passed on
+    [(said, words)] = lines(await doctor.about_database(settings), "banco")
+    assert (said, "PgBouncer" in words) == ("falha", True)
