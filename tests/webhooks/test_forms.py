@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession, FormData, web
 from aiohttp.test_utils import TestServer
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.adversaries import PACKAGES
 from webhooks.bodies import Bodies
@@ -102,6 +104,27 @@ async def test_many_parts_cost_little(name: bytes) -> None:
     before = time.process_time()
     assert (await _answer(body, TYPE))[0] == 400
     assert time.process_time() - before < 1  # 6 s where each is read
+
+
+_NAMES = st.sampled_from([b"senha", b"arquivo", b'"senha"', b"outro", b"", b"_charset_"]) | st.binary(max_size=12)
+_HEADS = st.one_of(
+    _NAMES.map(lambda name: b"Content-Disposition: form-data; name=" + name),
+    st.binary(max_size=40),
+    st.sampled_from([b"Content-Type: text/plain; charset=utf-16", b"Content-Transfer-Encoding: base64", b"X: y"]),
+)
+_BODIES = st.lists(st.tuples(st.lists(_HEADS, max_size=3), st.binary(max_size=200)), max_size=6).map(
+    lambda parts: _parts(*(b"\r\n".join(heads) + b"\r\n\r\n" + content for heads, content in parts))
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.tuples(_BODIES, st.integers(0, 2000), st.booleans()).map(lambda each: each[0][: each[1]] if each[2] else each[0])
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+async def test_whatever_parts_come_the_answer_is_one_of_ours(body: bytes) -> None:
+    """Two hundred bodies of any heads and contents, cut anywhere: a form, or the sender's fault."""
+    assert (await _answer(body, TYPE))[0] in {200, 400, 413}
 
 
 def test_there_is_one_reader_of_forms() -> None:
