@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from extractor.contract import INFORMS, WHOLE, Ato, Extraction
 from extractor.merge import merge
@@ -18,11 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from extractor.contract import Context
-    from extractor.model.tape import Proposer
+    from extractor.model.prompt import Question, Resposta
     from extractor.rules import RulesReading
 
 # Acts with which words that no rule read may hold data; any other act is told by the learned reader.
 MAY_HOLD_DATA: Final = INFORMS | {None}
+
+
+class Proposer(Protocol):
+    """Whatever answers a question as a model would; ``None`` where there is no usable answer."""
+
+    async def propose(self, question: Question, meter: Meter | None = None) -> Resposta | None:
+        """Answer once; ``meter`` hears what it took."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        ...
 
 
 class _WithModel:

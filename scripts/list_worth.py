@@ -28,10 +28,10 @@ def measure(parts: list[Path], without: str | None) -> tuple[list[str], tuple[in
     """Return every reading, and the counts of what is wrong and of right services and acts; ``None``: it can't read."""
     if without is not None:
         known()[without].clear()
-    from extractor.evaluation.authors import evaluate_authors  # noqa: PLC0415 - imported modules have their lists
-    from extractor.evaluation.evaluate import evaluate  # noqa: PLC0415
     from extractor.two_readers import TwoReaders  # noqa: PLC0415
     from extractor.utterance import Utterance  # noqa: PLC0415
+    from proofs.reading.authors import evaluate_authors  # noqa: PLC0415 - imported modules have their lists
+    from proofs.reading.evaluate import evaluate  # noqa: PLC0415
 
     readings: list[str] = []
 

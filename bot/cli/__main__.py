@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -220,24 +219,6 @@ def replay(linha: Annotated[int, typer.Argument(help="Número da linha da caixa 
         return [f"A linha {linha} voltou para a fila; um worker vai tentar de novo."]
 
     on_database(work)
-
-
-@app.command()
-def treinar(
-    corpus: Annotated[
-        Path, typer.Argument(help="Pasta com um arquivo JSONL por autor.", exists=True, file_okay=False)
-    ] = Path("tests/corpus/authors/train"),
-    para: Annotated[Path | None, typer.Option(help="Pasta dos pesos; sem ela, os desta instalação.")] = None,
-) -> None:
-    """Treina o segundo leitor com mensagens rotuladas; leva minutos."""
-    from extractor.learned.reader import WEIGHTS
-    from extractor.learned.training import train
-
-    files = sorted(corpus.glob("*.jsonl"))
-    if not files:
-        fail(f"A pasta {corpus} não tem arquivos .jsonl; nada mudou.")
-    manifest = train(files, para or WEIGHTS)
-    typer.echo(f"{manifest['mensagens']} mensagens de {len(manifest['autores'])} autores; pesos em {para or WEIGHTS}.")
 
 
 app.command()(cancelar)

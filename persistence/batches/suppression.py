@@ -43,4 +43,5 @@ async def release(connection: Connection, empresa_id: int, email: str) -> str | 
     """Let this address get mails of the company again; returns why it got none, ``None`` where it did."""
     held = (email_suprimido.c.empresa_id == empresa_id, email_suprimido.c.email == email)
     statement = email_suprimido.delete().where(*held).returning(email_suprimido.c.motivo)
-    return (await connection.execute(statement)).scalar_one_or_none()
+    motivo: str | None = (await connection.execute(statement)).scalar_one_or_none()
+    return motivo

@@ -12,7 +12,7 @@ from bot.cli.opening import fail, settings, with_storage
 if TYPE_CHECKING:
     from bot.process.servers import Storage
     from bot.settings import Settings
-    from extractor.model.tape import Player
+    from proofs.reading.tape import Player
 
 DEADLINE: Final = 30.0  # seconds for one answer
 
@@ -37,7 +37,7 @@ def evaluate(
     if record is not None and replay is not None:
         raise typer.BadParameter("--record já responde pelo que a gravação tem: use um dos dois")
     if corpus is not None and dialogues is None:
-        from extractor.evaluation.evaluate import run
+        from proofs.reading.evaluate import run
 
         model = _model(extractor, chosen, record, replay)
         _end(run(corpus, extractor, json, fail_under, model=model), model)
@@ -46,12 +46,29 @@ def evaluate(
     _play(dialogues, chosen, json, fail_under, _model(extractor, chosen, record, replay))
 
 
+def treinar(
+    corpus: Annotated[
+        Path, typer.Argument(help="Pasta com um arquivo JSONL por autor.", exists=True, file_okay=False)
+    ] = Path("tests/corpus/authors/train"),
+    para: Annotated[Path | None, typer.Option(help="Pasta dos pesos; sem ela, os desta instalação.")] = None,
+) -> None:
+    """Treina o segundo leitor com mensagens rotuladas; leva minutos."""
+    from extractor.learned.reader import WEIGHTS
+    from proofs.reading.training import train
+
+    files = sorted(corpus.glob("*.jsonl"))
+    if not files:
+        fail(f"A pasta {corpus} não tem arquivos .jsonl; nada mudou.")
+    manifest = train(files, para or WEIGHTS)
+    typer.echo(f"{manifest['mensagens']} mensagens de {len(manifest['autores'])} autores; pesos em {para or WEIGHTS}.")
+
+
 def _model(extractor: str, chosen: Settings, record: Path | None, replay: Path | None) -> Player | None:
     """Return who answers as the model: a record, the model of the settings, or both; nobody where none is asked."""
     if extractor == "rules" or (extractor == "prosa" and record is None and replay is None):
         return None
     from extractor.model.openai_client import ModelClient
-    from extractor.model.tape import Player, Recorder
+    from proofs.reading.tape import Player, Recorder
 
     name, url, key = chosen.openai_model, chosen.openai_base_url, chosen.openai_api_key.get_secret_value()
     if not (name or record or replay):

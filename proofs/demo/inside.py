@@ -10,11 +10,11 @@ from console.render import labels
 from gateway.registry import REGISTRY
 from persistence.fiscal import notes
 from persistence.tables import conversas, gateway_tentativas, session_snapshot, transicoes
+from proofs.diagrams.session import arcs
 from proofs.history import INVENTED
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue.texts.substitution import fim
 from state_machine.invoice.field_table import FIELDS, field_named
-from state_machine.machine.diagram import arcs
 from state_machine.machine.states import Estado, SnapshotReason
 
 if TYPE_CHECKING:

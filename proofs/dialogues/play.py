@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from bot.settings import Settings
-    from extractor.model.tape import Proposer
+    from extractor.hybrid import Proposer
     from persistence.db.engine import Database
     from proofs.dialogues.script import Fala, Roteiro
     from proofs.sandbox.meta.model import Bubble, Button

@@ -11,16 +11,16 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from extractor.evaluation.authors import wilson
 from proofs.dialogues.judge import judge
 from proofs.dialogues.play import play
+from proofs.reading.authors import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from bot.settings import Settings
-    from extractor.model.tape import Proposer
+    from extractor.hybrid import Proposer
     from proofs.dialogues.judge import Verdict
     from proofs.dialogues.script import Nota, Roteiro
 

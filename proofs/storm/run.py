@@ -80,8 +80,8 @@ LEFT JOIN nfse_emissao i ON i.id = u.emissao_id
 """
 STEPS = """
 SELECT i.id_integracao, concat_ws(' ', 'sessão', s.estado, s.snapshot_reason, 'passos',
-    (SELECT string_agg(concat_ws(':', t.operacao, t.resultado), ' ' ORDER BY t.id) FROM gateway_tentativas t
-     WHERE t.emissao_id = i.id)) AS did
+    (SELECT string_agg(concat_ws(':', t.operacao, t.resultado, left(t.detalhe, 80)), ' ' ORDER BY t.id)
+     FROM gateway_tentativas t WHERE t.emissao_id = i.id)) AS did
 FROM nfse_emissao i LEFT JOIN session_snapshot s ON s.sessao_id = i.sessao_id
 """
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from extractor.evaluation.authors import evaluate_authors, wilson
-from extractor.evaluation.evaluate import evaluate
 from extractor.hybrid import HybridExtractor
-from extractor.model.tape import Player
 from extractor.rules import RulesExtractor
 from extractor.two_readers import TwoReaders
+from proofs.reading.authors import evaluate_authors, wilson
+from proofs.reading.evaluate import evaluate
+from proofs.reading.tape import Player
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 PARTS = ("train", "dev", "test", "fresh", "blind")

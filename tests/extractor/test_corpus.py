@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from extractor.evaluation.evaluate import evaluate
 from extractor.rules import RulesExtractor
+from proofs.reading.evaluate import evaluate
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 TARGETS = {"valor": 0.97, "documento": 0.98, "descricao": 0.90, "intent": 0.95}

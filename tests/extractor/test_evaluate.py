@@ -5,9 +5,9 @@ import json
 import pytest
 
 from extractor.contract import Ato, Extraction
-from extractor.evaluation.evaluate import evaluate, run
-from extractor.evaluation.scoring import is_whole, matches
 from extractor.rules import RulesExtractor
+from proofs.reading.evaluate import evaluate, run
+from proofs.reading.scoring import is_whole, matches
 from state_machine.invoice.fields import Campo, Candidate
 
 CASES = [

@@ -12,11 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from extractor.contract import Ato, Context, Extraction
-from extractor.evaluation.evaluate import evaluate
-from extractor.evaluation.scoring import is_whole
 from extractor.service.edges import AFTER, JOINTS
 from extractor.text.folding import read
 from extractor.two_readers import TwoReaders, read_by_both
+from proofs.reading.evaluate import evaluate
+from proofs.reading.scoring import is_whole
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate
 from state_machine.invoice.summary import resumo

@@ -6,11 +6,11 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from extractor.evaluation.evaluate import evaluate
 from extractor.rules import RulesExtractor
 from extractor.two_readers import TwoReaders
 from proofs.bench.figure import Figure, at_most, percentile
 from proofs.bench.machine.child import ROOT
+from proofs.reading.evaluate import evaluate
 
 if TYPE_CHECKING:
     from extractor.contract import Context, Extraction, Extractor

@@ -277,10 +277,10 @@ def _unmailed(evidence: Evidence) -> Iterator[str]:
 
 
 def _made_again(id_integracao: str, ended: Mapping[str, str]) -> bool:
-    """Say whether a later attempt at the same revision is a note."""
+    """Say whether a later attempt at the same revision came to the authority, which made a note of it or refused it."""
     revision, _, attempt = id_integracao.rpartition("-")
     later = range(int(attempt) + 1, int(attempt) + 4)
-    return any(ended.get(f"{revision}-{each}") == SETTLED_STATUS for each in later)
+    return any(f"{revision}-{each}" in ended for each in later)
 
 
 def _misrecorded(house: House, settled: Sequence[Note], forgotten: Collection[str]) -> Iterator[str]:

@@ -10,9 +10,9 @@ from yarl import URL
 
 from console.access.locks import HEADERS
 from console.app import create_console
-from console.route_table import COMMAND, refreshed
 from console.routes import ROTAS
 from persistence.access.accounts import Papel
+from scripts.route_table import COMMAND, refreshed
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from console.render.cities import CAPITAIS, ESTADOS, cidade
 from console.render.labels import da_equipe, evento, motivo, operacao, resultado
 from gateway.http import wire
 from gateway.refusals import national_codes, plain
+from proofs.diagrams.session import EXEMPLOS
 from state_machine.cancellation import reconciliation as cancelling
-from state_machine.machine.diagram import EXEMPLOS
 from state_machine.protocol import emission
 
 

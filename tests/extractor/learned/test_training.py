@@ -5,10 +5,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from extractor.learned.corpus import digest, messages
 from extractor.learned.labels import Rotulo
 from extractor.learned.reader import ACTS, CERTAINTY, ROLES, WEIGHTS, LearnedReader
-from extractor.learned.training import MANIFEST, train
+from proofs.reading.corpus import digest, messages
+from proofs.reading.training import MANIFEST, train
 
 AUTHORS = Path(__file__).parents[2] / "corpus" / "authors"
 TRAIN = sorted((AUTHORS / "train").glob("*.jsonl"))

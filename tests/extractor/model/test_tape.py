@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from extractor.evaluation.authors import ASKED, evaluate_authors
-from extractor.evaluation.evaluate import run
 from extractor.hybrid import HybridExtractor
-from extractor.learned.corpus import messages
 from extractor.learned.labels import Rotulo
 from extractor.model.openai_client import ModelClient
 from extractor.model.prompt import ask
-from extractor.model.tape import Player, Recorder, digest
 from extractor.two_readers import TwoReaders, read_by_both
+from proofs.reading.authors import ASKED, evaluate_authors
+from proofs.reading.corpus import messages
+from proofs.reading.evaluate import run
+from proofs.reading.tape import Player, Recorder, digest
 from proofs.sandbox.model import ModelSimulator, Reply
 from tests.extractor.model.test_hybrid import ORDER, answer
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.settings import Settings
-from extractor.model.tape import Player, Recorder
 from extractor.two_readers import TwoReaders
 from proofs.dialogues.judge import judge
 from proofs.dialogues.play import companies, play
 from proofs.dialogues.report import measure
 from proofs.dialogues.script import dialogues
+from proofs.reading.tape import Player, Recorder
 from state_machine.invoice.fields import Campo
 from tests.nightly import size
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -379,3 +380,17 @@ def test_the_judges_own_verification_agrees_with_xmlsec(spoilt: bool) -> None:
 
 def _certificate(node: Any) -> bytes:
     return base64.b64decode(node.findtext(".//{http://www.w3.org/2000/09/xmldsig#}X509Certificate"))
+
+
+@pytest.mark.parametrize("new_layout", [False, True])
+def test_an_attempt_of_a_refused_layout_is_excused_by_the_next_one(new_layout: bool) -> None:
+    """The next one came to SEFIN, be it as a note or to be refused for what its person said; else it is stuck."""
+    stage = good()
+    stage.plan = replace(stage.plan, new_layout=new_layout)
+    refused = next(row[0] for row in stage.emissions if row[1] == "rejeitado")
+    first = [f"{reference.rpartition('-')[0]}-0" for reference in (REFERENCE, refused)]
+    stage.emissions += [[reference, "rejeitado"] for reference in first]
+    stuck = [line.partition(":")[0] for line in stage.verdict().stuck]
+    assert stuck == ([] if new_layout else first)
+    stage.emissions.append(["Z-r1-0", "rejeitado"])
+    assert "Z-r1-0: rejeitado; na prefeitura: nada" in stage.verdict().stuck

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proofs.diagrams.cancellation import COMMAND, arcs, refreshed
 from state_machine.cancellation import machine
-from state_machine.cancellation.diagram import COMMAND, arcs, refreshed
 from state_machine.cancellation.machine import (
     EVENTOS,
     IGNORADOS,

@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from proofs.diagrams.session import example
 from state_machine.catalogue import acts, knowledge, messages
-from state_machine.machine.diagram import example
 from state_machine.machine.effects import Botao, Mensagem, Responder
 from state_machine.machine.events import Confirmou, MandouArquivo, PediuAjuda
 from state_machine.machine.states import Estado

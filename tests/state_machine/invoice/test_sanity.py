@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
+from proofs.diagrams.session import example
 from state_machine.invoice.draft import Lido, StatusCampo
 from state_machine.invoice.fields import Campo, Candidate
 from state_machine.invoice.sanity import cautela
-from state_machine.machine.diagram import example
 from state_machine.machine.effects import Responder
 from state_machine.machine.events import Informou
 from state_machine.machine.states import Estado

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from state_machine.machine import diagram
-from state_machine.machine.diagram import COMMAND, arcs, mermaid, refreshed
+from proofs.diagrams import session as diagram
+from proofs.diagrams.session import COMMAND, arcs, mermaid, refreshed
 from state_machine.machine.events import EVENTOS
 from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, REASON_ON_ENTRY, Estado
 from tests import children
@@ -81,7 +81,7 @@ def test_the_command_rewrites_only_between_the_markers(tmp_path):
     """What people wrote around the diagram stays; a second run changes nothing."""
     page = tmp_path / "estados.md"
     page.write_text(PAGE.read_text(encoding="utf-8").replace("coleta --> ", "colheita --> "), encoding="utf-8")
-    command = [sys.executable, "-m", "state_machine.machine.diagram", str(page)]
+    command = [sys.executable, "-m", "proofs.diagrams.session", str(page)]
     for _ in range(2):
         children.run(command, check=True, cwd=ROOT)
         assert page.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")

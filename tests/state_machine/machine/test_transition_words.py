@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
+from proofs.diagrams.session import example
 from state_machine.invoice.draft import Cadastro, StatusCampo
 from state_machine.invoice.fields import Campo, Doubt, Motivo
-from state_machine.machine.diagram import example
 from state_machine.machine.events import (
     Abriu,
     Cancelou,

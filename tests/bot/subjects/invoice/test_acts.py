@@ -14,9 +14,9 @@ from extractor.contract import WHOLE, Ato, Context, Extraction
 from extractor.requests.unserved import without
 from extractor.rules import extract
 from extractor.utterance import Utterance
+from proofs.diagrams.session import example
 from state_machine.invoice.draft import Lido, StatusCampo
 from state_machine.invoice.fields import Campo
-from state_machine.machine.diagram import example
 from state_machine.machine.events import Cancelou, Confirmou, Informou, Negou, PediuAjuda
 from state_machine.machine.states import Estado
 from state_machine.machine.transition import transition

@@ -12,13 +12,13 @@ from extractor.contract import INTENTS, Ato, Extraction
 from extractor.utterance import Utterance
 from persistence.conversations.edits import Mudanca, Ouvida
 from persistence.people.companies import Empresa
+from proofs.diagrams.session import example
 from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.records import Emitidas
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate
-from state_machine.machine.diagram import example
 from state_machine.machine.events import (
     Abriu,
     Cancelou,

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pycrfsuite
 
-from extractor.learned.corpus import digest, messages, words_of
 from extractor.learned.evidence import evidence
 from extractor.learned.features import act_features, role_features
 from extractor.learned.reader import ACTS, CERTAINTY, RIGHT, ROLES, WRONG, LearnedReader
 from extractor.rules import read_turn
+from proofs.reading.corpus import digest, messages, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from extractor.learned.corpus import Labelled
+    from proofs.reading.corpus import Labelled
 
 MANIFEST: Final = "manifesto.json"
 # L1 keeps few weights, L2 keeps them small; all were chosen by holding authors out of the training part.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 
-from extractor.evaluation.scoring import is_shown, is_whole, words
-from extractor.learned.corpus import messages
 from extractor.learned.labels import MONEY, Rotulo
+from proofs.reading.corpus import messages
+from proofs.reading.scoring import is_shown, is_whole, words
 from state_machine.invoice.fields import Campo, Confianca
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from extractor.contract import Extraction, Extractor
-    from extractor.learned.corpus import Labelled
+    from proofs.reading.corpus import Labelled
 
 ASKED: Final = "?"
 # What is no part of a service: the customer's name and document, and the invoice's amount.

@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.progress import track
 
 from extractor.contract import INTENTS, Context
-from extractor.evaluation.authors import AuthorsReport, evaluate_authors
-from extractor.evaluation.authors import render as render_authors
-from extractor.evaluation.report import JUDGED, Failure, Report, TurnJudged, render
-from extractor.evaluation.scoring import is_critical, is_shown, matches
 from extractor.hybrid import HybridExtractor, ModelExtractor
 from extractor.rules import RulesExtractor
 from extractor.two_readers import TwoReaders
+from proofs.reading.authors import AuthorsReport, evaluate_authors
+from proofs.reading.authors import render as render_authors
+from proofs.reading.report import JUDGED, Failure, Report, TurnJudged, render
+from proofs.reading.scoring import is_critical, is_shown, matches
 from state_machine.invoice.field_table import obrigatorios
 from state_machine.invoice.fields import Campo, Confianca
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from extractor.contract import Extraction, Extractor
-    from extractor.model.tape import Proposer
+    from extractor.hybrid import Proposer
 
 STATE_KEYS: Final = {"cnpj": Campo.DOCUMENTO, "cpf": Campo.DOCUMENTO} | {c.value: c for c in Campo}
 QUESTIONS: Final = (

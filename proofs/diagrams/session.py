@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from state_machine.generated import INICIO, between, rewrite_pages, state_diagram
+from proofs.diagrams.generated import INICIO, between, rewrite_pages, state_diagram
 from state_machine.invoice.draft import Cadastro, Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
 from state_machine.machine.events import (
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from state_machine.machine.events import Evento
 
-COMMAND = "python -m state_machine.machine.diagram docs/estados.md"
+COMMAND = "python -m proofs.diagrams.session docs/estados.md"
 _BEGIN, _END = "<!-- diagrama: gerado, não edite -->\n", "<!-- fim do diagrama -->\n"
 
 _AGORA = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, BeforeValidator
 
@@ -13,20 +13,9 @@ from extractor.model.prompt import NOTHING, Resposta
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from extractor.hybrid import Proposer
     from extractor.model.meter import Meter
     from extractor.model.prompt import Question
-
-
-class Proposer(Protocol):
-    """Whatever answers a question as a model would; ``None`` where there is no usable answer."""
-
-    async def propose(self, question: Question, meter: Meter | None = None) -> Resposta | None:
-        """Answer once; ``meter`` hears what it took."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close what is open."""
-        ...
 
 
 class _Line(BaseModel):

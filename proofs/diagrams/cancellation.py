@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from proofs.diagrams.generated import INICIO, between, rewrite_pages, state_diagram
 from state_machine.cancellation.machine import (
     PRAZO,
     VIVOS,
@@ -26,14 +27,13 @@ from state_machine.cancellation.machine import (
     abre,
     decide,
 )
-from state_machine.generated import INICIO, between, rewrite_pages, state_diagram
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from state_machine.cancellation.machine import Cancelamento, Evento
 
-COMMAND = "python -m state_machine.cancellation.diagram docs/estados.md"
+COMMAND = "python -m proofs.diagrams.cancellation docs/estados.md"
 _BEGIN, _END = "<!-- cancelamento: gerado, não edite -->\n", "<!-- fim do cancelamento -->\n"
 _AGORA = datetime(2026, 1, 1, tzinfo=UTC)
 _NOTA = NotaEmitida(1, "1", Decimal("1.00"), None, "12345678000195", _AGORA, StatusNota.AUTORIZADO)

@@ -6,9 +6,9 @@ from typing import Final
 
 from console.routes import ROTAS
 from persistence.access.accounts import Papel
-from state_machine.generated import between, rewrite_pages
+from proofs.diagrams.generated import between, rewrite_pages
 
-COMMAND: Final = "python -m console.route_table docs/console.md"
+COMMAND: Final = "python -m scripts.route_table docs/console.md"
 _BEGIN, _END = "<!-- rotas: gerado, não edite -->\n", "<!-- fim das rotas -->\n"
 
 

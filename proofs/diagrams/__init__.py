@@ -1,0 +1,1 @@
+"""The drawings of the state machines, made from the tables, and an example of each event."""
