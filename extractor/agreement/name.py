@@ -57,7 +57,7 @@ OF_SOMEBODY: Final = re.compile(
     rf"(?:(?<![a-z])(?:d[ao]|pr[ao]|para a?|p/)\s|(?:^|[\n,;.|!?:DBVN]\W?)\s?)(?:{_TITLE}|dra?\.? )?$"
 )
 LINE: Final = re.compile(r"\s{0,3}(?:$|[\n,;.|()VND]|-\s)")
-MORE_BEHIND: Final = re.compile(r",[^\n]*[a-z]{3}")  # of the service, so that the word before it is none of it
+MORE_BEHIND: Final = re.compile(r",[^\n]{0,40}?[a-z]{3}")  # of the service, so that the word before it is none of it
 NOTE_OF: Final = re.compile(rf"\bnotas? (?:fiscal )?(?:eh )?(?:d[aeo]s? |pr[ao] |para [ao]? ?)(?:{_TITLE}|dra?\.? )?$")
 CUT: Final = re.compile(r"[\dNB]|[ /-]{1,3}\d{4}[ -]?\d\d\b")
 LETTERS: Final = re.compile(r"[a-z]{2}")

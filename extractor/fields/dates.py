@@ -106,7 +106,8 @@ RELATIVE_MONTH: Final = Cued(
 )
 SHIFT: Final = {"passado": -1, "anterior": -1, "retrasado": -2, "que vem": 1, "seguinte": 1, "ultimo": -1, "proximo": 1}
 DATED: Final = re.compile(
-    r"(?:^|[,;:(\n-]|\b(?:dia|dias|em|no|na|data|de|do|desde|ate|feit\w+|realizad\w+|prestad\w+))\s*$"
+    r"(?:^|[,;:(\n-]|\b(?:dia|dias|em|no|na|data|de|do|desde|ate|feit[a-z]{1,4}|realizad[a-z]{1,3}|prestad[a-z]{1,3}))"
+    r"[ \t]{0,9}+$"
 )
 NEAR_DAYS: Final = 62  # so far back a day is said without its year, and with nothing before it
 PARTS_OF_A_WHOLE: Final = frozenset({2, 4, 8})  # of an inch, of a bar of music

@@ -34,7 +34,8 @@ _ERASE: Final = r"apag(?:a|ue)(?: (?:isso|tudo|ess[ae](?: nota)?|a nota))?"
 _BESIDE: Final = r"nao|por favor|pelo amor de deus|par[ae]|calma|eu|cancela|mas"
 # The whole turn gives the draft up, whatever else its words are used for.
 DISCARDS: Final = re.compile(
-    rf"\W*(?:(?:{_BESIDE})\W+){{0,4}}(?:{_NOT_ME}|{_NOTHING}|{_ERASE})(?:\W+(?:{_NOT_ME}|{_ERASE}|{_BESIDE})){{0,4}}\W*"
+    rf"\W{{0,9}}+(?:(?:{_BESIDE})\W{{1,9}}+){{0,4}}(?:{_NOT_ME}|{_NOTHING}|{_ERASE})"
+    rf"(?:\W{{1,9}}+(?:{_NOT_ME}|{_ERASE}|{_BESIDE})){{0,4}}\W{{0,9}}+"
 )
 _ACTS: Final = (
     r"(?:(?:cancel|desist|anul|estorn|corrig|corrij|alter|emit)\w*|mud(?:a|ar|o|e)|troc(?:a|ar|o)|troque|retific\w+)"

@@ -19,7 +19,6 @@ SHORT = {
     "extractor/requests/unserved.py:_bare": "one character",
     "extractor/learned/words.py:_plain": "one character",
     "extractor/text/folding.py:_fold": "one character with its marks, of a text that is cut before",
-    "extractor/evaluation/scoring.py:_fold": "our own labelled corpus",
     "state_machine/values/text/latin.py:_base": "one character",
     "state_machine/values/text/latin.py:_same": "one character",
     "state_machine/values/text/latin.py:_fraction": "a fraction of nineteen characters at most",
