@@ -283,7 +283,7 @@ def ajuda(sessao: Sessao, evento: PediuAjuda, agora: datetime) -> Decision:
     resposta = evento.resposta or messages.ajuda()
     made = sessao.estado is Estado.AGUARDANDO_CONFIRMACAO and sessao.mostrado_em == agora
     if evento.aberto and made and not resposta.botoes:
-        return mostra(sessao, messages.com_o_resumo(sessao, resposta), agora)
+        return diz(sessao, messages.com_o_resumo(sessao, resposta))  # a yes in words may answer an earlier one
     return diz(sessao, acts.em_aberto(sessao, resposta) if evento.aberto else resposta)
 
 

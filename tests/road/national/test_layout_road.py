@@ -187,7 +187,7 @@ async def test_a_refusal_amid_a_doubted_history_waits_for_its_end(road: Road) ->
     async with waits_passing(road):
         await _one_note(road, road.world.sefin, session)
     assert [row["tentativa"] for row in await pool.fetch(_SENT, session)] == [1, 2]
-    await ana.files()
+    await ana.files(late=True)
     assert _silent(ana)
 
 
