@@ -283,10 +283,11 @@ def test_a_fraction_of_the_service_dates_nothing(work: str, part: str, price: in
 
 @settings(max_examples=150)
 @given(st.sampled_from(["fase", "etapa", "nível", "quarto", "módulo"]), st.integers(1, 9), st.integers(100, 950))
-def test_digits_that_a_space_parts_are_shown_in_both_readings(what: str, count: int, price: int) -> None:
-    """Phase 2 for 600, or 2,600: neither is ever the only one."""
+def test_digits_that_a_space_parts_are_never_shown_as_one_number_alone(what: str, count: int, price: int) -> None:
+    """Phase 2 for 600, or 2,600: the latter is at most the other button."""
     shown = offered(read(f"nota pro cpf {CPF}, pintura {what} {count} {price} reais"))
     assert f"{price}.00" in shown
+    assert set(shown) <= {f"{price}.00", f"{count * 1000 + price}.00"}
 
 
 @settings(max_examples=150)
