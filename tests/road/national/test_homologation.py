@@ -65,7 +65,8 @@ async def road(database_url: str, redis_url: str) -> AsyncIterator[Road]:
     async with open_road(database_url, redis_url, config=config, between=_led_there) as road:
         await add_company(road.database, FORM, None, REGISTRY)
         pfx = road.world.authority.pfx_for(FORM.cnpj, SENHA, days=300)
-        await keep_certificate(road.database, vault_of(road.house.settings), cnpj=FORM.cnpj, arquivo=pfx, senha=SENHA)
+        vault = vault_of(road.house.settings)
+        await keep_certificate(road.database, vault, cnpj=FORM.cnpj, arquivo=pfx, senha=SENHA, unchecked=True)
         yield road
 
 
