@@ -41,7 +41,7 @@ META = {
     Fault.WEBHOOK_SHUFFLED: 0.15,
 }
 META_LATE = 10.0  # seconds that one copy of a webhook may come after another; within our wait for a tick (30 s)
-REGISTER = {Fault.ERROR_500: 0.15, Fault.HTML: 0.1}  # it is asked once for each customer: few calls
+REGISTER = {Fault.ERROR_500: 0.3, Fault.HTML: 0.2}  # it is asked once for each customer: few calls
 BRIEF = 10.0  # seconds that a certificate is good for that will lapse; to check a file takes some on a busy machine
 LONG = 365 * 86_400.0
 KEEPS = 240  # tries of half a second to keep a certificate: a database that is put back is away for a while
