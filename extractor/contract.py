@@ -35,7 +35,7 @@ class Ato(StrEnum):
     FORA = "fora"  # nothing for Prosa
 
 
-# The acts that closed words name, as the corpus, the trained weights and a model call them.
+# The acts that closed words name, as the corpus and the trained weights call them.
 INTENTS: Final = {
     Ato.DADOS: "informar",
     Ato.CORRIGE: "corrigir",
@@ -101,7 +101,8 @@ class Extraction:
 
     ``ato`` is named by closed words, where no reader objects; ``agreed`` is the act on which the readers agree,
     ``None`` where none is sure. ``uso`` is what a model took for it, whether its answer was of use or not; it is no
-    part of what was said. ``partes``: a model saw several invoices, of whose pieces the first was read.
+    part of what was said. ``partes``: a model saw several invoices, of whose pieces the first was read. ``pede`` is an
+    act or a request that a model named and that holds, ``alvo`` the words for what it is about.
     """
 
     ato: Ato
@@ -112,6 +113,8 @@ class Extraction:
     uso: Uso | None = field(default=None, compare=False)
     agreed: Ato | None = None
     partes: tuple[str, ...] = ()
+    pede: str | None = None
+    alvo: str | None = None
 
     @property
     def informs(self) -> bool:

@@ -11,7 +11,9 @@ from extractor.model.further import pieces
 from extractor.model.grounding import ground
 from extractor.model.meter import Meter
 from extractor.model.prompt import ask
+from extractor.requests.requests import read_request
 from extractor.text.hostile import commands
+from extractor.text.vocabulary import GREETING_LINE
 from extractor.two_readers import read_by_both
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 # Acts with which words that no rule read may hold data; any other act is told by the learned reader.
 MAY_HOLD_DATA: Final = INFORMS | {None}
+PLAIN: Final = frozenset({Ato.SOCIAL, Ato.ESPERA})  # talk that the learned reader knows
+FEWEST: Final = 3  # words of a turn whose act may need a model: "ajuda" and "deu certo" need none
 
 
 class Proposer(Protocol):
@@ -86,7 +90,7 @@ class ModelExtractor(_WithModel):
         if resposta is None:
             return Extraction(Ato.SOCIAL)
         candidates = ground(resposta, question, reading, contexto)
-        return Extraction(resposta.ato, candidates, modelo_usado=True)
+        return Extraction(resposta.feito, candidates, modelo_usado=True)
 
 
 def asks_model(reading: RulesReading) -> bool:
@@ -96,4 +100,8 @@ def asks_model(reading: RulesReading) -> bool:
         return False
     if extraction.candidates or extraction.doubts or extraction.ato in INFORMS:
         return True
-    return reading.unsure and extraction.agreed in MAY_HOLD_DATA
+    text = reading.skeleton.text
+    pedido = read_request(text.original)
+    if len(text.plain.split()) < FEWEST or extraction.agreed in PLAIN or (pedido and pedido.inteiro):
+        return reading.unsure and extraction.agreed in MAY_HOLD_DATA
+    return GREETING_LINE.fullmatch(text.plain.strip(" .!?,\n")) is None

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from extractor.contract import INFORMS, TALK, WHOLE, Ato, Extraction
 from extractor.model.further import roles, sees_several
+from extractor.model.prompt import ACTS
+from extractor.requests.requests import RequestKind
+from extractor.text.folding import read
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo, Doubt, Motivo
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from state_machine.invoice.fields import Candidate
 
 DATED: Final = frozenset({FieldKind.MES, FieldKind.DIA})
+ORDER: Final = frozenset({Campo.DOCUMENTO, Campo.VALOR})  # who names both orders an invoice
 BILLED: Final = frozenset({"bruto", "liquido"})  # either may be the price: shown behind the others
 
 
@@ -42,15 +46,15 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
             if _upholds(candidate, reading.undecided) and not resposta.duvida:
                 candidates[campo] = candidate
                 del doubts[campo]
-        elif mine is None and campo in contexto.conhecidos:
-            continue  # what was validated is replaced by the user's clear words only
+        elif mine is None and campo in contexto.conhecidos and resposta.feito is not Ato.CORRIGE:
+            continue  # what was validated is replaced by the user's clear words, or by a correction
         elif not FIELDS[campo].critical:
             candidates[campo] = candidate if mine is None or mine.valor != candidate.valor else mine
         elif mine is None or mine.valor != candidate.valor:
             candidates.pop(campo, None)
             doubts[campo] = _asked(*filter(None, (mine, candidate)))
     several = sees_several(resposta, reading)
-    unsure = resposta.valor is None or resposta.duvida or several or resposta.ato in TALK
+    unsure = resposta.valor is None or resposta.duvida or several or resposta.feito in TALK
     if unsure and _is_new(candidates.get(Campo.VALOR), contexto):
         doubts[Campo.VALOR] = _asked(candidates.pop(Campo.VALOR))
     if doubt := doubts.get(Campo.VALOR):
@@ -59,13 +63,50 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
     named = bool(
         candidates.keys() - {c.campo for c in both.candidates} or doubts.keys() - {d.campo for d in both.doubts}
     )
-    return replace(
+    merged = replace(
         both,
-        ato=_act(reading, resposta.ato, contexto, named=named),
+        ato=_act(reading, resposta.feito, contexto, named=named),
         candidates=tuple(candidates.values()),
         doubts=tuple(doubts.values()),
         modelo_usado=True,
     )
+    return _commanded(merged, resposta, reading) if _holds(resposta, proposed, both, contexto) else merged
+
+
+def _holds(resposta: Resposta, proposed: tuple[Candidate, ...], both: Extraction, contexto: Context) -> bool:
+    """Say whether an act that a model named decides the turn; none that issues, and none that loses an order."""
+    fields = {c.campo for c in proposed}
+    match ACTS[resposta.ato]:
+        case RequestKind.ATENDENTE | Ato.CANCELA_NOTA:
+            return True
+        case RequestKind():
+            return Campo.VALOR not in fields
+        case Ato.VARIAS:
+            return bool(contexto.conhecidos)
+        case Ato.RECLAMA:
+            return resposta.alvo is not None or not contexto.conhecidos
+        case Ato.PERGUNTA:
+            return not fields and not {c.campo for c in both.candidates} >= ORDER
+        case Ato.ESPERA:
+            return not fields and not both.informs
+        case Ato.NEGA | Ato.RECUSA:
+            return contexto.resumo_mostrado and not fields and not both.informs
+        case _:
+            return False
+
+
+def _commanded(merged: Extraction, resposta: Resposta, reading: RulesReading) -> Extraction:
+    """Return the reading of a turn whose act the model names: only another invoice has data, a request its customer.
+
+    A giving up is a no, which only makes us ask.
+    """
+    named = Ato.NEGA if resposta.feito is Ato.RECUSA else resposta.feito
+    alvo = resposta.alvo if resposta.alvo and read(resposta.alvo).plain in reading.skeleton.text.plain else None
+    merged = replace(merged, agreed=None if named is Ato.NEGA else named, pede=str(ACTS[resposta.ato]), alvo=alvo)
+    if named is Ato.VARIAS:
+        return merged
+    customer = tuple(c for c in merged.candidates if c.campo is Campo.DOCUMENTO and named is Ato.REGISTRO)
+    return replace(merged, ato=named, candidates=customer, doubts=(), clear=frozenset())
 
 
 def _upholds(candidate: Candidate, undecided: Candidate | None) -> bool:

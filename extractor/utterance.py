@@ -34,10 +34,12 @@ class Utterance:
 
     plain = cached_property[str](lambda self: read(self.texto).plain.strip())
     ato = cached_property[Ato | None](act_of)
-    pedido = cached_property[Pedido | None](lambda self: read_request(self.texto))
+    pedido = cached_property[Pedido | None](lambda self: read_request(self.texto, self.dados.pede, self.dados.alvo))
     instrucao = cached_property[Instrucao | None](lambda self: instruction(self.texto))
     partes = cached_property[tuple[str, ...]](lambda self: split(self.texto) or self.dados.partes)
-    outra = cached_property[str | None](lambda self: another(self.texto))
+    outra = cached_property[str | None](
+        lambda self: self.texto if self.dados.pede == Ato.VARIAS else another(self.texto)
+    )
 
     def says(self, words: re.Pattern[str]) -> re.Match[str] | None:
         """Find these words."""

@@ -148,7 +148,9 @@ _TALK: Final = frozenset({Ato.SOCIAL, Ato.PERGUNTA, Ato.FORA})
 
 
 def act_of(dita: Utterance) -> Ato | None:
-    """Return the act of a turn: one that closed lists name, else what the readers agree on, else what the data say."""
+    """Return the act of a turn: a model's, one that closed lists name, what the readers agree on, what the data say."""
+    if dita.dados.pede:
+        return dita.dados.agreed
     said = dita.dados.ato
     named = next((ato for ato, says in _NAMED if says(dita)), None if said in _TALK else said)
     closed = named in LISTED or (named is Ato.PERGUNTA and _about(dita))

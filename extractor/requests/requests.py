@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
@@ -17,6 +17,8 @@ from state_machine.values.documents import formata_documento
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
+
+    from extractor.text.folding import Text
 
 Formato = Literal["pdf", "xml"]
 
@@ -303,11 +305,26 @@ def as_number(shown: str) -> str | None:
     return shown.replace(".", "").lstrip("0") or None
 
 
-def read_request(texto: str) -> Pedido | None:
-    """Return what a turn asks for, ``None`` when it asks for none of these. Repeating is an intent of its own."""
+def read_request(texto: str, named: str | None = None, alvo: str | None = None) -> Pedido | None:
+    """Return what a turn asks for, ``None`` when it asks for none of these. Repeating is an intent of its own.
+
+    ``named`` is what a model says that the whole turn asks for, and ``alvo`` the words for its note, period or client.
+    """
     text = read(texto)
-    if only := _only_asks(texto, text.plain):
-        return only
+    found = _only_asks(texto, text.plain) or _asks_among(texto, text)
+    tipo = next((each for each in RequestKind if each == named), None)
+    if tipo is None:
+        return found
+    pedido = found if found is not None and found.tipo is tipo else Pedido(tipo)
+    numero, plain = pedido.numero, read(alvo or texto).plain
+    if numero is None and (number := _NUMBERED.search(plain) or _OF_FILE.search(plain) or _ITS_NUMBER.search(plain)):
+        numero = as_number(number["n"])
+    clientes = () if numero else pedido.clientes or mentioned(_PERIODS.sub(" ", alvo or ""))
+    quando = (pedido.quando or read_period(plain)) if tipo in _DATED else None
+    return replace(pedido, numero=numero, clientes=clientes, quando=quando, inteiro=True)
+
+
+def _asks_among(texto: str, text: Text) -> Pedido | None:
     for tipo, pattern in _KINDS:
         if pattern.search(text.plain, text.stems):
             number = _NUMBERED.search(text.plain) or _OF_FILE.search(text.plain)

@@ -190,7 +190,11 @@ _ROWS: Final = (
         question="Qual é o valor da nota?",
         example="Por exemplo: _valor R$ 1.500,00_.",
         refused="o valor do serviço não foi aceito",
-        prompt="preço total do serviço. null se for parcela, preço por hora ou unidade, desconto ou moeda estrangeira.",
+        prompt=(
+            "quanto vale esta nota: o preço final; o bruto, salvo se a nota é do líquido; a parte, se a nota é dela; "
+            'o recebido, nunca o saldo. null se é preço de unidade sem total, mudança ("soma 180"), moeda estrangeira '
+            "ou de nota já emitida."
+        ),
         sample="<VALOR>",
         words=r"valor|preco|quantia|total|amount|value|price",
         stems="val pre qua tot amo pri",
@@ -210,7 +214,10 @@ _ROWS: Final = (
         question="Qual serviço foi prestado? Escreve como deve sair na nota.",
         example="Por exemplo: _serviço: consultoria de marketing_.",
         refused="a descrição do serviço não foi aceita",
-        prompt="o que foi feito, sem saudação, valor, documento ou nome do cliente.",
+        prompt=(
+            "o que foi feito, com quantidade, tamanho e lugar, sem saudação, valor, documento ou nome do cliente; numa "
+            "correção, só o trecho novo."
+        ),
         sample="<SERVIÇO>",
         words=r"descricao|servico|discriminacao|texto|description",
         stems="des ser dis tex",
@@ -230,7 +237,7 @@ _ROWS: Final = (
         question="Qual é o nome do cliente?",
         example="Por exemplo: _o nome é Maria Souza_.",
         refused="o nome do cliente não foi aceito",
-        prompt="nome ou razão social do cliente.",
+        prompt="nome ou razão social de quem paga, sem título; não o paciente ou aluno.",
         sample="<NOME>",
         words=r"nome|razao social|name",
         stems="nom raz nam",
@@ -266,7 +273,7 @@ _ROWS: Final = (
         example="Por exemplo: _competência 10/2026_.",
         summary="Competência",
         refused="o mês da prestação não foi aceito",
-        prompt="o mês.",
+        prompt="o mês do serviço; null se vários.",
         words=r"competencia|mes",
         stems="com mes",
     ),
@@ -282,7 +289,7 @@ _ROWS: Final = (
         question="Qual é a data do serviço? Por exemplo: 15/10/2026.",
         example="Por exemplo: _15/10/2026_.",
         summary="Data do serviço",
-        prompt="o dia do serviço.",
+        prompt="o dia do serviço, não o do comprovante; null se vários.",
         words=r"data|dia|date",
         stems="dat dia",
     ),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HOJE = Context(hoje=date(2026, 11, 21))
 UNREAD = "500 reais, aquele lance maneiro lá que você me indicou"
-ANSWER = {**NOTHING, "intent": "informar", "descricao": "lance maneiro"}
+ANSWER = {**NOTHING, "ato": "informar", "descricao": "lance maneiro"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -12,6 +12,7 @@ from bot.subjects.invoice.earlier import after_expiry, broke_off, lapsed, repair
 from bot.subjects.invoice.repeat import as_it_stands_now, repeated, repeated_note, substituted, usual, with_offer
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, begun, said
+from extractor.contract import Ato
 from extractor.requests.requests import Pedido, RequestKind
 from extractor.requests.several import behind_yes, may_be_another
 from state_machine.catalogue import acts, messages, staff_messages
@@ -163,9 +164,10 @@ def _beside(entrada: Palavras, dita: Utterance, memory: Memory) -> Plano | None:
     """
     ativa = memory.ativa
     shown = ativa and (ativa.estado is Estado.AGUARDANDO_CONFIRMACAO or ativa.rascunho.valores_a_escolher)
-    if not ativa or not shown or dita.outra or proposed_by(ativa.rascunho):  # what a system proposed waits by itself
-        return None
-    if not may_be_another(dita.texto, dita.dados, ativa.rascunho.validado(Campo.DOCUMENTO)):
+    named = dita.dados.pede == Ato.VARIAS  # by a model, which may be wrong: it is asked
+    if not ativa or not shown or (dita.outra and not named) or proposed_by(ativa.rascunho):
+        return None  # what a system proposed waits by itself
+    if not named and not may_be_another(dita.texto, dita.dados, ativa.rascunho.validado(Campo.DOCUMENTO)):
         return None
     outra = None if entrada.proprias is not None or entrada.longa or dita.instrucao else behind_yes(dita.texto)
     if outra and ativa.rascunho.completo:
@@ -195,7 +197,7 @@ async def _acted(
     """Answer an act; data are taken before the answer where its row says so, and nothing else ever happens."""
     sem = dita.instrucao if linha.retem else None
     aviso = PediuAjuda(mensagem, retem=linha.retem, aberto=linha.aberto, sem=sem)
-    toma = linha.dados and isinstance(evento, Informou)
+    toma = linha.dados and isinstance(evento, Informou) and not dita.outra
     if memory.ativa:
         return Plano((evento, aviso) if toma else (aviso,), memory.ativa)
     if not toma:

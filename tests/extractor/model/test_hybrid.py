@@ -20,8 +20,8 @@ from state_machine.invoice.fields import Campo, Confianca, Motivo, Origem
 from tests.patience import PATIENCE
 
 
-def answer(intent: str = "informar", **spans: Any) -> dict[str, Any]:
-    return {**NOTHING, "intent": intent, **spans}
+def answer(ato: str = "informar", **spans: Any) -> dict[str, Any]:
+    return {**NOTHING, "ato": ato, **spans}
 
 
 def others(**roles: str) -> list[dict[str, str]]:
@@ -308,11 +308,11 @@ async def test_no_role_takes_away_what_the_readers_are_sure_of(server, hybrid, f
     assert amount(extraction) == [("300.00", "900.00")]
 
 
-@pytest.mark.parametrize(("intent", "duvida"), [("informar", True), ("ajuda", False), ("consultar", False)])
-async def test_an_amount_that_the_model_doubts_is_marked(server, hybrid, fresh, summary, sure, intent, duvida):
+@pytest.mark.parametrize(("ato", "duvida"), [("informar", True), ("pergunta", False), ("listar", False)])
+async def test_an_amount_that_the_model_doubts_is_marked(server, hybrid, fresh, summary, sure, ato, duvida):
     """However sure the readers are, it is shown to be checked, with their readings; one that stands needs no mark."""
     sure(0.99)
-    server.answer_with(lambda _: Reply(answer(intent, valor="R$ 1.500,00", duvida=duvida)))
+    server.answer_with(lambda _: Reply(answer(ato, valor="R$ 1.500,00", duvida=duvida)))
     assert amount(await hybrid.extract(ORDER, fresh)) == [("1500.00",)]
     assert amount(await hybrid.extract(ORDER, summary)) == [("1500.00", Origem.REGRAS)]
     sure(0.5)
@@ -338,18 +338,18 @@ async def test_a_date_that_only_the_model_takes_dates_no_service(server, hybrid,
     assert not {c.campo for c in extraction.candidates} & {Campo.DATA, Campo.COMPETENCIA}
 
 
-@pytest.mark.parametrize("intent", ["confirmar", "cancelar", "negar"])
-async def test_the_model_neither_confirms_nor_cancels(server, hybrid, summary, intent, no_act):
-    """A yes and an end are read from exact words; a model's proposal of either is ignored."""
-    server.say(answer(intent))
-    extraction = await hybrid.extract(TALK, summary)
-    assert server.asked
-    assert extraction.ato is Ato.SOCIAL
+@pytest.mark.parametrize(("ato", "named"), [("confirmar", Ato.SOCIAL), ("desistir", Ato.NEGA), ("negar", Ato.NEGA)])
+async def test_the_model_neither_confirms_nor_gives_up(server, hybrid, summary, fresh, ato, named, no_act):
+    """A yes and an end are read from exact words; either no only asks, over a summary and nowhere else."""
+    server.answer_with(lambda _: Reply(answer(ato)))
+    assert (await hybrid.extract(TALK, summary)).ato is named
+    assert (await hybrid.extract(TALK, fresh)).ato is Ato.SOCIAL
+    assert len(server.asked) == 2
 
 
-async def test_the_model_names_an_intent_no_rule_knew(server, hybrid, fresh, no_act):
+async def test_the_model_names_an_act_no_rule_knew(server, hybrid, fresh, no_act):
     """An intent is proposed only where neither reader names an act."""
-    server.say(answer("ajuda"))
+    server.say(answer("pergunta"))
     extraction = await hybrid.extract("tô perdidinho aqui nesse negócio", fresh)
     assert extraction.ato is Ato.PERGUNTA
 

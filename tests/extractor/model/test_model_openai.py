@@ -22,7 +22,7 @@ from tests.patience import PATIENCE
 if TYPE_CHECKING:
     from extractor.contract import Context
 
-GOOD: dict[str, Any] = {**NOTHING, "intent": "informar", "descricao": "bolo"}
+GOOD: dict[str, Any] = {**NOTHING, "ato": "informar", "descricao": "bolo"}
 REFUSES_SCHEMA = Reply(status=400, message="response_format json_schema is not supported")
 
 
@@ -74,8 +74,8 @@ async def test_personal_data_stays_in_the_house(server, fresh):
         Reply(GOOD, shape="content_filter"),
         Reply(status=401),
         Reply("isto não é JSON"),
-        Reply({"intent": "informar"}),
-        Reply({**GOOD, "intent": "emitir_agora"}),
+        Reply({"ato": "informar"}),
+        Reply({**GOOD, "ato": "emitir_agora"}),
         Reply({**GOOD, "outros": "R$ 300"}),
         Reply({**GOOD, "outros": [{"trecho": "R$ 300", "papel": "emitir"}]}),
         Reply({**GOOD, "notas": [{"valor": 300}]}),

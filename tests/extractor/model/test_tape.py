@@ -68,7 +68,7 @@ async def test_a_recording_goes_on_where_it_ended(tmp_path, fresh):
     assert (first, json.loads(second)["resposta"]) == (filled, None)
 
 
-@pytest.mark.parametrize("line", ["", "[]", '{"pergunta": "x", "resposta": {"intent": "emitir"}}'])
+@pytest.mark.parametrize("line", ["", "[]", '{"pergunta": "x", "resposta": {"ato": "emitir"}}'])
 def test_a_line_that_is_no_answer_is_refused(line, tmp_path):
     """An answer that nobody reads would count as a question without one."""
     (tape := tmp_path / "tape.jsonl").write_text(f"{line}\n")

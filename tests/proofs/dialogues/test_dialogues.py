@@ -94,7 +94,7 @@ async def test_a_recorded_answer_changes_what_a_dialogue_does(
     assert await played(Recorder(tape)) == (0, 1)
     line = json.loads(tape.read_text())
     assert line["mensagem"].endswith("que você me indicou, [DOC1]")
-    spans = {"intent": "informar", "documento": "[DOC1]", "valor": "500 reais", "descricao": "lance maneiro"}
+    spans = {"ato": "informar", "documento": "[DOC1]", "valor": "500 reais", "descricao": "lance maneiro"}
     tape.write_text(json.dumps({**line, "resposta": spans}))
     assert await played(Player(tape)) == (1, 0)
 

@@ -73,7 +73,7 @@ async def ways(opened: Ways) -> AsyncIterator[Ways]:
         tamper.where, tamper.struck = "", 0
     for simulator in opened.road.world.simulators:
         simulator.faults.clear()
-    opened.road.world.model.answer_with(lambda _: Reply({**NOTHING, "intent": "informar", "valor": "não sei"}))
+    opened.road.world.model.answer_with(lambda _: Reply({**NOTHING, "ato": "informar", "valor": "não sei"}))
     await opened.road.database.pool.execute("DELETE FROM cnpj_cache")
     newest = await opened.road.database.pool.fetchval(NEWEST)
     yield opened
@@ -297,14 +297,14 @@ async def test_what_a_model_says_costs_nobody_their_message(ways: Ways, odd: str
     """Around its answer and in it, in its counts too: the rules finish the conversation."""
     value = ODD[odd]
     ways.model.members = b'"novo": %s, "usage": {"prompt_tokens": %s, "completion_tokens": %s}' % (value, value, value)
-    said = orjson.dumps({**NOTHING, "intent": "informar", "valor": "1500", "descricao": "MARK"})
+    said = orjson.dumps({**NOTHING, "ato": "informar", "valor": "1500", "descricao": "MARK"})
     inner = said.replace(b'"MARK"', value if value.startswith(b'"') else b"null").decode("utf-8", "replace")
     ways.road.world.model.answer_with(lambda _: Reply(inner))
     ana = await ways.road.person()
     await ana.say("bom dia, então, queria ver com vocês aquela história da nota")
     assert ways.model.struck
     ways.model.stop()  # a model that is well again reads the order: three failures in a row would silence it
-    ways.road.world.model.answer_with(lambda _: Reply({**NOTHING, "intent": "informar", "valor": "1500"}))
+    ways.road.world.model.answer_with(lambda _: Reply({**NOTHING, "ato": "informar", "valor": "1500"}))
     await ana.tell(f"nota de 1500 pra {PADARIA}, consultoria de marketing")
     await ways.road.world.meta.wait_for(ana.who, lambda b: any(x.title == "Confirmar" for x in b.buttons), 30.0)
     await ana.touch("Confirmar")

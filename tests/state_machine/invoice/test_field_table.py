@@ -122,7 +122,7 @@ def test_every_field_has_one_row_and_one_place_everywhere():
     assert [f.name for f in fields(Rascunho) if f.name not in BESIDE] == names
     assert [name for name in dump_rascunho(Rascunho()) if name not in BESIDE] == names
     read = [campo.value for campo, row in FIELDS.items() if row.read]
-    assert [name for name in Resposta.model_fields if name not in {"intent", *FURTHER}] == read
+    assert [name for name in Resposta.model_fields if name not in {"ato", *FURTHER}] == read
     stored = {c.name.removesuffix("_status") for c in session_snapshot.columns if c.name.endswith("_status")}
     assert {row.column for row in FIELDS.values() if row.column} == stored
 
