@@ -46,6 +46,8 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
             if _upholds(candidate, reading.undecided) and not resposta.duvida:
                 candidates[campo] = candidate
                 del doubts[campo]
+            else:
+                doubts[campo] = _with_reading(doubts[campo], candidate.valor)
         elif mine is None and campo in contexto.conhecidos and resposta.feito is not Ato.CORRIGE:
             continue  # what was validated is replaced by the user's clear words, or by a correction
         elif not FIELDS[campo].critical:
@@ -70,7 +72,21 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
         doubts=tuple(doubts.values()),
         modelo_usado=True,
     )
-    return _commanded(merged, resposta, reading) if _holds(resposta, proposed, both, contexto) else merged
+    return _decided(merged, resposta, proposed, reading, contexto)
+
+
+def _decided(
+    merged: Extraction,
+    resposta: Resposta,
+    proposed: tuple[Candidate, ...],
+    reading: RulesReading,
+    contexto: Context,
+) -> Extraction:
+    """Return what the turn says under the act that the model names; a giving up of ours has no fields of a model."""
+    both = reading.extraction
+    if _holds(resposta, proposed, both, contexto):
+        return _commanded(merged, resposta, reading)
+    return replace(both, modelo_usado=True) if both.ato in WHOLE else merged
 
 
 def _holds(resposta: Resposta, proposed: tuple[Candidate, ...], both: Extraction, contexto: Context) -> bool:
@@ -107,6 +123,11 @@ def _commanded(merged: Extraction, resposta: Resposta, reading: RulesReading) ->
         return merged
     customer = tuple(c for c in merged.candidates if c.campo is Campo.DOCUMENTO and named is Ato.REGISTRO)
     return replace(merged, ato=named, candidates=customer, doubts=(), clear=frozenset())
+
+
+def _with_reading(doubt: Doubt, valor: str) -> Doubt:
+    """Offer what the model read first: a rule may doubt it, and drops nothing."""
+    return doubt if valor in doubt.leituras else replace(doubt, leituras=(valor, *doubt.leituras), conta=None)
 
 
 def _upholds(candidate: Candidate, undecided: Candidate | None) -> bool:

@@ -7,8 +7,10 @@ from datetime import date, datetime  # noqa: TC003 - part of a record that is bu
 from decimal import Decimal  # noqa: TC003 - likewise
 from typing import TYPE_CHECKING, Literal
 
+from state_machine.catalogue.choices import BOTOES_MAX
 from state_machine.catalogue.texts.substitution import fim
-from state_machine.machine.effects import EnviarArquivo, Mensagem, file_name
+from state_machine.invoice.summary import BOTAO_MAX
+from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem, file_name
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.values.documents import formata_documento
 from state_machine.values.local_time import SAO_PAULO
@@ -158,6 +160,17 @@ def cancelar_emitida(numero: str | None) -> str:
     return (
         f"Nada foi cancelado. Para cancelar {qual}, escreve só _cancelar nota {numero or 123}_. "
         "Só cancelo depois que você confirmar."
+    )
+
+
+def qual_cancelar(notas: Sequence[NotaListada]) -> Mensagem:
+    """Ask by buttons which issued note is to be cancelled; what is asked then is the cancellation's own."""
+    if not notas:
+        return Mensagem(cancelar_emitida(None))
+    linhas = "\n".join(f"• nota {n.numero}, de {formata_brl(n.valor)} para {n.cliente}" for n in notas[:BOTOES_MAX])
+    return Mensagem(
+        f"Nada foi cancelado. Qual é para cancelar?\n{linhas}",
+        tuple(Botao(f"cancelar_nota:{n.emissao_id}", apara(f"Nota {n.numero}", BOTAO_MAX)) for n in notas[:BOTOES_MAX]),
     )
 
 

@@ -21,12 +21,15 @@ from extractor.requests.acts import (
     another_one,
     names_customer,
 )
+from extractor.requests.cancellation import PorCliente, PorNumero, PorValor, Qual, Ultima, similar
+from extractor.requests.cancellation import request as cancellation
 from extractor.requests.requests import as_number
 from extractor.text.folding import read
 from extractor.text.hostile import ABUSE
 from state_machine.catalogue import acts as textos
 from state_machine.catalogue import knowledge, messages
 from state_machine.catalogue import requests as pedidos
+from state_machine.catalogue.requests import LISTADAS
 from state_machine.machine.effects import Mensagem
 from state_machine.machine.states import Estado
 from state_machine.protocol.channel import NATIONAL_LIST
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from bot.conversation.inbound import Palavras
     from bot.subjects.invoice.requests import Memory
     from extractor.utterance import Utterance
+    from state_machine.catalogue.requests import NotaListada
 
 
 MIN_WORDS: Final = 3  # of a question that is one by itself: "já foi?" is about what is at hand
@@ -152,6 +156,8 @@ async def _reclama(fala: Fala) -> Mensagem | None:
     if fala.momento is Momento.EMITINDO:
         return messages.ja_enviada()
     numero = as_number(numbered["n"]) if numbered else None
+    if numero is None and isinstance(which := _which(fala.dita.dados.alvo), PorNumero):
+        numero = as_number(which.numero)
     notas = await fala.memory.notes(1, numero=numero)
     if numero and not notas:
         dados = fala.dita.dados
@@ -186,10 +192,31 @@ async def _fiscal(fala: Fala) -> Mensagem | None:
 
 
 async def _cancela_nota(fala: Fala) -> Mensagem | None:
-    if fala.dita.dados.informs:
+    dados, pedido = fala.dita.dados, fala.dita.pedido
+    if dados.informs:
         return None
-    pedido = fala.dita.pedido
-    return Mensagem(pedidos.cancelar_emitida(pedido.numero if pedido else None))
+    if not dados.pede:
+        return Mensagem(pedidos.cancelar_emitida(pedido.numero if pedido else None))
+    which = _which(dados.alvo) or Qual()
+    notas = await fala.memory.notes(LISTADAS, valem=True)
+    return pedidos.qual_cancelar([nota for nota in notas if _means(which, nota)][: 1 if which == Ultima() else None])
+
+
+def _which(alvo: str | None) -> PorNumero | PorValor | PorCliente | Ultima | Qual | None:
+    """Return the note that a model's words for it name: "a 12", "essa", "da padaria"."""
+    return (cancellation(f"cancelar {alvo}") or cancellation(f"cancelar a nota {alvo}")) if alvo else None
+
+
+def _means(which: PorNumero | PorValor | PorCliente | Ultima | Qual, nota: NotaListada) -> bool:
+    match which:
+        case PorNumero(numero):
+            return numero == nota.numero
+        case PorValor(valor):
+            return valor == nota.valor
+        case PorCliente(nome):
+            return bool(similar(nome, [nota.nome]))
+        case _:
+            return True
 
 
 async def _varias(fala: Fala) -> Mensagem | None:
