@@ -108,9 +108,9 @@ class NoteMail:
         day = await listing.of_a_day(connection, empresa.id, listing.HANDED_OVER)
         if known is None and 0 < self._r.emails <= day.quantos:
             return None, pedidos.mail_limit()
-        practice = environment(self._r.door.channel(empresa)) == Ambiente.HOMOLOGACAO
+        ambiente = empresa.canal.ambiente or environment(self._r.door.channel(empresa))
         notas = [{"emissao_id": nota.emissao_id, "numero": nota.numero}]
-        row = {"email": email, "dados": _words(nota, practice=practice), "notas": notas}
+        row = {"email": email, "dados": _words(nota, practice=ambiente == Ambiente.HOMOLOGACAO), "notas": notas}
         lote, new = await records.single(connection, values, row)
         if lote is None or not new:
             return None, pedidos.email_ja_pedido(nota.numero, email)
