@@ -30,13 +30,23 @@ if TYPE_CHECKING:
 class ConversationMemory:
     """What ``plan`` may ask about a conversation, one statement each."""
 
-    def __init__(self, database: Database, conversa: str, empresa: Empresa, ativa: Sessao | None, mei: Meter) -> None:
+    def __init__(
+        self,
+        database: Database,
+        conversa: str,
+        empresa: Empresa,
+        ativa: Sessao | None,
+        mei: Meter,
+        *,
+        mails: bool,
+    ) -> None:
         self._database = database
         self._conversa = conversa
         self.empresa = empresa
         self._empresa_id = empresa.id
         self._mei = mei
         self.ativa = ativa
+        self.mails = mails
 
     async def load(self, sessao_id: str) -> Sessao | None:
         """One session of this conversation."""
@@ -97,6 +107,11 @@ class ConversationMemory:
         """The clients of the company for which the conversation issues now."""
         async with self._database.alone() as connection:
             return await clients.of_company(connection, self._empresa_id)
+
+    async def email_of(self, documento: str) -> str | None:
+        """The address that a client of the company is known by."""
+        async with self._database.alone() as connection:
+            return await clients.email_of(connection, self._empresa_id, documento)
 
     async def issued(self, periodo: MesOuAno, documento: str | None = None) -> Emitidas:
         """The company's authorised notes of a period that stand, by their day of issue; one client's, or all."""

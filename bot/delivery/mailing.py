@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from gateway.mail.message import Mail
-from persistence.batches import suppression, work
+from persistence.batches import listing, suppression, work
+from persistence.queue import outbox
+from state_machine.catalogue import requests as pedidos
 from state_machine.mailing.delivery import MailIncomplete, MailUnreachable, settle
+from state_machine.mailing.states import EstadoLinha, EstadoLote
 from state_machine.mailing.text import reason, text_of
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from bot.ports import Mailer
     from gateway.mail.message import MailedFile
     from persistence.batches.work import TakenBatch
+    from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from telemetry.metrics import Metrics
 
@@ -89,7 +93,8 @@ class Mailing:
                 pause, why = await self._send_rows(batch, line)
             if why is None:
                 async with self._database.transaction() as connection:
-                    await work.leave(connection, batch, pause)
+                    if await work.leave(connection, batch, pause) is EstadoLote.CONCLUIDO:
+                        await _tell(connection, batch.id)
             else:
                 log.warning("mail_server_unreachable", reason=why)
                 await self._failed(batch, why)
@@ -103,7 +108,8 @@ class Mailing:
 
     async def _failed(self, batch: TakenBatch, why: str) -> None:
         async with self._database.transaction() as connection:
-            await work.mark_failed(connection, batch, why, timedelta(seconds=self._policy.ladder[0]))
+            if await work.mark_failed(connection, batch, why, timedelta(seconds=self._policy.ladder[0])):
+                await _tell(connection, batch.id, waits=True)
 
     async def _send_rows(self, batch: TakenBatch, line: Mailer) -> tuple[timedelta, str | None]:
         """Send row after row; returns how long nothing can be sent now, and why no mail gets through, if none does."""
@@ -132,3 +138,25 @@ class Mailing:
         sair = suppression.address(self._policy.public_url, row.token)
         said = (assunto, texto, reason(batch.empresa), sair)
         return Mail(row.external_id, self._policy.sender, batch.empresa, row.email, *said, files)
+
+
+def asked_for(lote_id: int) -> str:
+    """Return the key of the answer to whoever asked for one mail: in that conversation it is told what became of it."""
+    return f"lote:{lote_id}"
+
+
+async def _tell(connection: Connection, lote_id: int, *, waits: bool = False) -> None:
+    """Tell whoever asked for one mail that it went, or why not, once; ``waits``: that no server takes it now."""
+    conversa = await outbox.lane_of(connection, asked_for(lote_id))
+    row = next(iter(await listing.rows(connection, lote_id, 0, 1)), None) if conversa else None
+    if conversa is None or row is None or not row.notas:  # a list's, or erased
+        return
+    nota = (row.notas[0]["numero"], row.email)
+    if waits:
+        said = pedidos.email_demora(*nota)
+    elif row.estado == EstadoLinha.DONE:
+        said = pedidos.mail_sent(*nota)
+    else:
+        said = pedidos.mail_failed(*nota, next(iter(row.problemas), {}))
+    chave = f"{asked_for(lote_id)}:{'espera' if waits else 'fim'}"
+    outbox.enqueue(connection, conversa=conversa, mensagem=said, chave=chave)

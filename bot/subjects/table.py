@@ -10,6 +10,7 @@ from bot.subjects.cancellation.subject import Cancellation
 from bot.subjects.certificate import Certificate
 from bot.subjects.handover import Handover
 from bot.subjects.invoice.subject import Invoice
+from bot.subjects.note_mail import NoteMail
 from bot.subjects.proposal import Proposal
 from bot.subjects.strangers import Strangers
 
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
     from bot.loops.worker import Handler
 
 # Asked in this order, turn by turn; the last one takes what nobody else took.
-SUBJECTS: tuple[type[Subject], ...] = (Handover, Strangers, Certificate, Batches, Cancellation, Proposal, Invoice)
+SUBJECTS: tuple[type[Subject], ...] = (
+    Handover,
+    Strangers,
+    Certificate,
+    Batches,
+    NoteMail,
+    Cancellation,
+    Proposal,
+    Invoice,
+)
 
 
 def open_subjects(resources: Resources) -> tuple[Subject, ...]:

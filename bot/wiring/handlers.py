@@ -59,6 +59,7 @@ async def open_worker(stores: Stores, outside: Outside, pumps: Pumps, door: Door
             limites_mei=limites_mei_of(settings),
             public_url=settings.public_url,
             cofre=vault_of(settings),
+            emails=settings.company_mails_per_day if settings.smtp_url.get_secret_value() else None,
             cancellation_wait=timedelta(hours=settings.plugnotas_cancel_hours),
             ring=ring,
             ring_delivery=pumps["deliveries"].ring,

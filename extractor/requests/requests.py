@@ -43,7 +43,8 @@ class RequestKind(StrEnum):
 class Pedido:
     """A request, and what it names: an invoice by its number, kinds of files, clients as called, a month or a year.
 
-    ``inteiro``: no word of the turn says anything else. ``documento`` is a client's, bare.
+    ``inteiro``: no word of the turn says anything else. ``documento`` is a client's, bare. ``emails``: where a mail
+    shall go, as they were written.
     """
 
     tipo: RequestKind
@@ -53,6 +54,7 @@ class Pedido:
     quando: Quando | None = None
     inteiro: bool = field(default=False, compare=False)
     documento: str | None = None
+    emails: tuple[str, ...] = ()
 
     @property
     def cliente(self) -> str | None:
@@ -75,7 +77,7 @@ _ISSUED: Final = (
 )
 _FILE: Final = r"(?:pdf|xml|danfs?e)"
 _ASK: Final = r"(?:manda\w*|envia\w*|reenvia\w*|quero|preciso|baix\w+|cade|perdi|passa)"
-_SEND: Final = r"(?:manda\w*|envia\w*|reenvia\w*|passa\w*)"
+_SEND: Final = r"(?:manda\w*|envia\w*|reenvia\w*|passa\w*|encaminha\w*)"
 _FOR_ME: Final = r"(?:me |ai |pra mim |por favor ){0,2}"
 _THE_LAST: Final = r"(?:(?:a|essa|aquela|ultima|minha) ){0,2}"
 _WHICH: Final = rf"(?: (?:fiscal|{SHOWN})){{0,2}}"
@@ -100,7 +102,7 @@ _KINDS: Final = tuple(
         ),
         (
             RequestKind.EMAIL,
-            "env man pas ree",
+            "enc env man pas ree",
             (
                 rf"\b{_SEND}\b[^.\n@]{{0,30}}\b(?:por|pro|pra o|para o|no|ao|via|pelo) (?:e-?mail|email)\b(?! ?[:=])",
                 rf"^\W*(?:\w+,? ){{0,3}}{_SEND} {_FOR_ME}{_THE_LAST}(?:nota{_WHICH} )?(?:para|pr[ao]) [^\s@]{{1,60}}@",
@@ -198,7 +200,9 @@ _OPEN: Final = frozenset(
 _ENDED: Final = _STANDS - _OPEN
 _SOME_DOCUMENT: Final = re.compile(r"(?<![\w./-])[\w./-]{11,20}(?![\w./-])")
 _NOTES_NUMBER: Final = re.compile(r"20\d{13}|20\d\d[/-]\d{1,11}")
-_ADDRESS: Final = re.compile(r"[^\s@]{1,64}@\S{1,200}")
+_ADDRESS: Final = re.compile(r"[^\s@,;:<>()]{1,64}@[^\s@,;:<>()]{1,200}")
+_BY_MAIL: Final = re.compile(r"\b(?:por|pro|pra o|para o|no|ao|via|pelo) (?:meu )?e-?mail\b", re.IGNORECASE)
+_WHOEVER: Final = frozenset({"cliente", "mim", "ela", "ele", "email", "e-mail"})  # whom no name tells
 _SAID_AGAIN: Final = re.compile(rf"\b{_AGAIN}\b")
 _ITS_NUMBER: Final = re.compile(rf"\b[ao] (?:numero |n[.o°º]? ?)?(?P<n>{SHOWN})\b(?![.,/]\d)")
 MOST_LETTERS: Final = 160  # of a turn that only asks
@@ -272,7 +276,7 @@ def _only_asks(texto: str, plain: str) -> Pedido | None:
     """Return what a turn asks for of which no word says anything else, ``None`` where one does."""
     if len(plain) > MOST_LETTERS:
         return None
-    left = _SOME_DOCUMENT.sub(_unless_word, _ADDRESS.sub(" email ", plain))
+    left = _SOME_DOCUMENT.sub(_unless_word, _ADDRESS.sub(" email ", plain).replace("e-mail", "email"))
     again, left = _SAID_AGAIN.search(left) is not None, _SAID_AGAIN.sub(" ", left)
     number = _NUMBERED.search(left) or _OF_FILE.search(left) or _ITS_NUMBER.search(left)
     if number:
@@ -297,7 +301,11 @@ def _only_asks(texto: str, plain: str) -> Pedido | None:
     numero = as_number(number["n"]) if number else None
     formatos = tuple(each for each in get_args(Formato) if each in said) or ("pdf",)
     quando = read_period(plain) if tipo in _DATED else None
-    return Pedido(tipo, numero, formatos, () if numero else clientes, quando, inteiro=True)
+    return Pedido(tipo, numero, formatos, () if numero else clientes, quando, inteiro=True, emails=_addresses(texto))
+
+
+def _addresses(texto: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(found.rstrip(".!?*_~'\"").lower() for found in _ADDRESS.findall(texto)))
 
 
 def as_number(shown: str) -> str | None:
@@ -327,14 +335,21 @@ def read_request(texto: str, named: str | None = None, alvo: str | None = None) 
 def _asks_among(texto: str, text: Text) -> Pedido | None:
     for tipo, pattern in _KINDS:
         if pattern.search(text.plain, text.stems):
-            number = _NUMBERED.search(text.plain) or _OF_FILE.search(text.plain)
+            said_of_it = _ADDRESS.sub(" email ", text.plain)  # "nfe1@padaria.com.br" is no number
+            number = _NUMBERED.search(said_of_it) or _OF_FILE.search(said_of_it)
+            if tipo is RequestKind.EMAIL:
+                number = number or _ITS_NUMBER.search(said_of_it)  # "manda a 1 pro email dela"
             numero = as_number(number["n"]) if number else None
             of_file = tipo is RequestKind.SEGUNDA_VIA
             said = set(_FILES.findall(text.plain)) if of_file else set()
             formatos = tuple(each for each in get_args(Formato) if each in said)
             clientes = mentioned(texto) if of_file and numero is None else ()
+            if tipo is RequestKind.EMAIL and numero is None:
+                named = mentioned(_BY_MAIL.sub(", ", _ADDRESS.sub(" ", texto)))
+                clientes = tuple(nome for nome in named if nome.lower().split()[0] not in _WHOEVER)
             quando = read_period(text.plain) if tipo in _DATED else None
-            return Pedido(tipo, numero, formatos or ("pdf",), clientes, quando)
+            emails = _addresses(texto) if tipo is RequestKind.EMAIL else ()
+            return Pedido(tipo, numero, formatos or ("pdf",), clientes, quando, emails=emails)
     return None
 
 

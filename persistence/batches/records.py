@@ -86,6 +86,22 @@ async def make(connection: Connection, values: Mapping[str, Any]) -> Found | Non
     return (await connection.execute(statement)).one_or_none()
 
 
+async def single(
+    connection: Connection, values: Mapping[str, Any], row: Mapping[str, Any]
+) -> tuple[Found | None, bool]:
+    """Let one mail be sent that was asked for and agreed to by itself; returns its batch, and whether that is new.
+
+    One that was made before is not made again; while it waits for a yes after a restore, this is one.
+    """
+    made = await make(connection, {**values, "estado": EstadoLote.AGUARDANDO_CONFIRMACAO, "linhas": 1})
+    if made is not None:
+        given = {"lote_id": made.id, "chave": row["email"], "linha": 1, "token": token_urlsafe(TOKEN_BYTES), **row}
+        await connection.execute(insert(lote_linhas).values(**given))
+    found = made or await by_file(connection, values["empresa_id"], values["nome_arquivo"], values["sha256"])
+    new = found is not None and await confirm(connection, found.id, values["revisao"], values["usuario"])
+    return found, new
+
+
 async def replace(connection: Connection, lote_id: int, values: Mapping[str, Any]) -> Found | None:
     """Let other words, and the rows that were read with them, take the place of a batch's; ``None``: it is decided."""
     undecided = lotes.c.estado.in_((EstadoLote.LENDO, EstadoLote.AGUARDANDO_CONFIRMACAO))

@@ -39,6 +39,7 @@ _OF_COMPANY = (
     .limit(MOST + 1)  # the newest ones: comparing names costs time
 )
 _NEW = insert(cliente_apelido)
+_EMAIL = sa.select(cliente_tomador.c.email).where(_MINE, cliente_tomador.c.cnpj == sa.bindparam("b_documento"))
 _REMEMBER = _NEW.on_conflict_do_update(
     index_elements=[cliente_apelido.c.empresa_id, cliente_apelido.c.documento, cliente_apelido.c.apelido],
     set_={"usado_em": sa.func.now(), "conversa": _NEW.excluded.conversa},
@@ -56,6 +57,13 @@ async def of_company(connection: Connection, empresa_id: int) -> list[Cliente]:
         )
         for row in rows
     ]
+
+
+async def email_of(connection: Connection, empresa_id: int, documento: str) -> str | None:
+    """Return the address of one of the company's clients, where one was told."""
+    values = {"b_empresa": empresa_id, "b_documento": documento}
+    found: str | None = (await connection.execute(_EMAIL, values)).scalar_one_or_none()
+    return found
 
 
 def remember(connection: Connection, empresa_id: int, apelido: str, documento: str, conversa: str) -> None:

@@ -103,6 +103,12 @@ def enqueue(
         connection.later(_ENQUEUE, {**values, "mensagem": to_payload(mensagem, de)})
 
 
+async def lane_of(connection: Connection, chave: str) -> str | None:
+    """Return the conversation that the message of this key was said to, while it is kept."""
+    found: str | None = await connection.scalar(sa.select(outbox.c.conversa).where(outbox.c.chave == chave))
+    return found
+
+
 # Another version's: it keeps its place, as the messages of its conversation leave in order.
 ALHEIA = f"o.status NOT IN ({literals(ORDEM)}) OR coalesce(o.mensagem->>'tipo', '') NOT IN ({literals(TIPOS)})"
 _CLAIM = f"""

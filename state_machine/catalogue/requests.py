@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime  # noqa: TC003 - part of a record that is built at run time
 from decimal import Decimal  # noqa: TC003 - likewise
 from typing import TYPE_CHECKING, Literal
@@ -18,10 +18,12 @@ from state_machine.values.money import formata_brl
 from state_machine.values.text.length import apara
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 LISTADAS = 5  # what a phone shows without scrolling
 _NOME_MAX = 40  # UTF-16 units of a client in a list
+_DITOS_MAX = 80  # UTF-16 units of what was said for an address
+_KEY_MAX = 256  # characters of a button's key
 _GUARDADA = "\n\nA nota que estamos fazendo continua guardada."
 _SITUACAO = {
     StatusEmissao.CONCLUIDO: "autorizada",
@@ -109,10 +111,91 @@ def segunda_via_enviada(arquivos: Sequence[EnviarArquivo]) -> str:
 
 
 def sem_email(nota: NotaListada) -> str:
-    """Files are sent here; nobody is written to by e-mail. Whose invoice goes is said: nobody forwards another's."""
+    """Files are sent here where no server takes mails. Whose invoice goes is said: nobody forwards another's."""
     return (
-        f"Mandar por e-mail eu ainda não faço. O PDF e o XML da nota {nota.numero}, de {nota.cliente}, vão aqui: é só "
-        "encaminhar."
+        f"E-mail eu não mando: aqui não há servidor de e-mail. O PDF e o XML da nota {nota.numero}, de {nota.cliente}, "
+        "vão nesta conversa: é só encaminhar."
+    )
+
+
+def email_de_cancelada(nota: NotaListada) -> str:
+    """A note that is worth nothing goes to nobody."""
+    return (
+        f"A nota {nota.numero} está {fim(nota.substituta)}, e essa eu não mando por e-mail. "
+        f"Para ter o PDF aqui: _segunda via da nota {nota.numero}_."
+    )
+
+
+def qual_email(nota: NotaListada, ditos: Sequence[str]) -> str:
+    """Ask where a note shall go: no address is known, several were said, or what was said is none."""
+    dito = apara(", ".join(ditos), _DITOS_MAX)
+    por_que = (
+        f"um endereço só, e de e-mail ({dito})" if ditos else f"para qual e-mail; o de {nota.cliente} eu não tenho"
+    )
+    return f"Nada foi ainda. Me diz {por_que}: _manda a nota {nota.numero} pro e-mail ana@exemplo.com.br_."
+
+
+def ask_to_mail(nota: NotaListada, email: str, pergunta: int) -> Mensagem:
+    """Ask before a note goes to an address; the button carries both, and which question it is of."""
+    sim = Botao(f"mandar_email:{nota.emissao_id}:{pergunta}:{email}", "Mandar")
+    if len(sim.id) > _KEY_MAX:
+        return Mensagem(qual_email(nota, [email]))
+    return Mensagem(
+        f"Mando a nota {nota.numero} ({formata_brl(nota.valor)}, para {nota.cliente}) para *{email}*?",
+        (sim, Botao(f"nao_mandar:{nota.emissao_id}", "Não")),
+    )
+
+
+def email_a_caminho(numero: str, email: str) -> Mensagem:
+    """A mail was asked for, and goes."""
+    return Mensagem(f"Está indo: nota {numero} para {email}. Aviso quando sair.")
+
+
+def email_ja_pedido(numero: str, email: str) -> Mensagem:
+    """The same button once more: nothing goes twice."""
+    return Mensagem(f"Esse e-mail já está pedido: nota {numero} para {email}. Não vai duas vezes.")
+
+
+def mail_dropped() -> Mensagem:
+    """The question was answered with a no."""
+    return Mensagem("Certo, não mandei.")
+
+
+def mail_without_server(numero: str) -> Mensagem:
+    """The server that took mails when it was asked is gone."""
+    return Mensagem(f"Não mandei: o servidor de e-mail foi desligado. Para ter o PDF: _segunda via da nota {numero}_.")
+
+
+def mail_limit() -> Mensagem:
+    """The company has had its mails of a day."""
+    return Mensagem("Não mandei: sua empresa já mandou todos os e-mails de um dia. Amanhã dá.")
+
+
+def mail_sent(numero: str, email: str) -> Mensagem:
+    """The mail server took it."""
+    return Mensagem(f"Saiu: a nota {numero}, em PDF e XML, foi para {email}.")
+
+
+def mail_failed(numero: str, email: str, problema: Mapping[str, str]) -> Mensagem:
+    """The mail server took it not, or nobody knows."""
+    detalhe = problema.get("detalhe", "")
+    match problema.get("codigo"):
+        case "suprimido":
+            por_que = f"não saiu: este endereço não recebe mais e-mails da empresa ({detalhe})"
+        case "sem_resposta":
+            por_que = f"pode não ter chegado: {detalhe}"
+        case _:
+            por_que = f"não saiu: {detalhe}"
+    return Mensagem(
+        f"O e-mail da nota {numero} para {email} {por_que}. Para ter o PDF: _segunda via da nota {numero}_."
+    )
+
+
+def email_demora(numero: str, email: str) -> Mensagem:
+    """The mail server cannot be reached; it is tried again."""
+    return Mensagem(
+        f"O servidor de e-mail não responde. A nota {numero} para {email} continua na fila, e eu aviso quando sair. "
+        f"Se é urgente: _segunda via da nota {numero}_."
     )
 
 
@@ -179,6 +262,7 @@ def nada_a_retomar() -> str:
     return "Não tenho nota para retomar. Para uma nova, me manda o CNPJ ou CPF do cliente, o valor e o serviço."
 
 
-def mensagem(texto: str, *, em_aberto: bool) -> Mensagem:
+def mensagem(dito: str | Mensagem, *, em_aberto: bool) -> Mensagem:
     """Return the answer; ``em_aberto``: an invoice is being made and stays as it is."""
-    return Mensagem(texto + (_GUARDADA if em_aberto else ""))
+    dito = Mensagem(dito) if isinstance(dito, str) else dito
+    return replace(dito, texto=dito.texto + (_GUARDADA if em_aberto else ""))

@@ -221,13 +221,13 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
     hoje = local_day(memory.empresa.municipio_ibge, agora)
     resposta = await answer(pedido, memory, hoje)
     copias = resposta
-    if pedido.tipo is RequestKind.EMAIL:
+    if pedido.tipo is RequestKind.EMAIL and not memory.mails:
         copias = await answer(replace(pedido, tipo=RequestKind.SEGUNDA_VIA, formatos=("pdf", "xml")), memory, hoje)
     arquivos = copias if isinstance(copias, tuple) else ()
     if memory.ativa is None:
-        texto = pedidos.mensagem(resposta, em_aberto=False) if isinstance(resposta, str) else None
+        texto = None if isinstance(resposta, tuple) else pedidos.mensagem(resposta, em_aberto=False)
         return Plano(resposta=texto, arquivos=arquivos)
-    dito = resposta if isinstance(resposta, str) else pedidos.segunda_via_enviada(resposta)
+    dito = pedidos.segunda_via_enviada(resposta) if isinstance(resposta, tuple) else resposta
     return Plano((PediuAjuda(pedidos.mensagem(dito, em_aberto=True)),), memory.ativa, arquivos=arquivos)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from secrets import randbelow
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from bot.subjects.invoice.repeat import Notes, Usual, clients_named
@@ -11,6 +12,7 @@ from state_machine.catalogue import records, staff_messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.requests import LISTADAS
 from state_machine.catalogue.texts import memory as memory_texts
+from state_machine.mailing.addresses import normalised
 from state_machine.values.period import MesOuAno
 
 if TYPE_CHECKING:
@@ -20,11 +22,13 @@ if TYPE_CHECKING:
     from persistence.conversations.edits import Mudanca, Ouvida
     from persistence.people.companies import Empresa
     from state_machine.catalogue.records import Emitidas
-    from state_machine.machine.effects import EnviarArquivo
+    from state_machine.machine.effects import EnviarArquivo, Mensagem
     from state_machine.machine.session import Sessao
     from state_machine.values.yearly_limit import Medidor
 
+    Answer = str | Mensagem | tuple[EnviarArquivo, ...]
 
+QUESTIONS = 10**9  # a yes is to one of them: the mail that it lets go goes once
 LOOKED_AT = 300  # newest notes among which the end of a number is looked for
 
 
@@ -33,6 +37,15 @@ class Records(Notes, Protocol):
 
     async def issued(self, periodo: MesOuAno, documento: str | None = None) -> Emitidas:
         """The company's authorised notes of a period that stand; those of one client where its document is given."""
+        ...
+
+    @property
+    def mails(self) -> bool:
+        """Whether there is a server that takes mails."""
+        ...
+
+    async def email_of(self, documento: str) -> str | None:
+        """The address that a client of the company is known by."""
         ...
 
     async def called(self) -> bool:
@@ -94,8 +107,8 @@ class Memory(Records, Usual, Protocol):
         ...
 
 
-async def answer(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[EnviarArquivo, ...]:
-    """Return the words of the answer, or the documents asked for; ``RETOMAR`` and ``REPETIR`` are the plan's."""
+async def answer(pedido: Pedido, memory: Records, hoje: date) -> Answer:
+    """Return the answer, the documents asked for, or a question; ``RETOMAR`` and ``REPETIR`` are the plan's."""
     if pedido.documento is None and pedido.clientes:
         found = await clients_named(memory, pedido.clientes[0])
         if not found.certo:
@@ -104,10 +117,10 @@ async def answer(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[Env
     return await _answer(pedido, memory, hoje)
 
 
-async def _answer(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[EnviarArquivo, ...]:
+async def _answer(pedido: Pedido, memory: Records, hoje: date) -> Answer:
     match pedido.tipo:
         case RequestKind.SEGUNDA_VIA | RequestKind.EMAIL:
-            return await _copy(pedido, memory)
+            return await (_mail if pedido.tipo is RequestKind.EMAIL else _copy)(pedido, memory)
         case RequestKind.MINHAS_NOTAS:
             return await _list(pedido, memory, hoje)
         case RequestKind.TOTAL:
@@ -147,13 +160,30 @@ async def _total(pedido: Pedido, memory: Records, hoje: date) -> str:
 
 
 async def _copy(pedido: Pedido, memory: Records) -> str | tuple[EnviarArquivo, ...]:
-    if pedido.tipo is RequestKind.EMAIL:  # the plan sends the files here
-        achada = next(iter(await memory.notes(1, numero=pedido.numero, documento=pedido.documento)), None)
-        return pedidos.sem_email(achada) if achada else await _none_of(pedido.numero, memory)
     achadas = await memory.notes(1, numero=pedido.numero, documento=pedido.documento)
     if achadas:
         return tuple(pedidos.segunda_via(achadas[0], formato) for formato in pedido.formatos)
     return memory_texts.sem_nota_para(pedido.cliente) if pedido.cliente else await _none_of(pedido.numero, memory)
+
+
+async def _mail(pedido: Pedido, memory: Records) -> str | Mensagem:
+    """Ask before a note goes to an address, as a wrong one cannot be undone; where no mail goes the plan sends files.
+
+    Of an address nothing is guessed: it was said once, or is the one that the note's client is known by.
+    """
+    nota = next(iter(await memory.notes(1, numero=pedido.numero, documento=pedido.documento)), None)
+    if nota is None:
+        return memory_texts.sem_nota_para(pedido.cliente) if pedido.cliente else await _none_of(pedido.numero, memory)
+    if not memory.mails:
+        return pedidos.sem_email(nota)
+    if nota.cancelada:
+        return pedidos.email_de_cancelada(nota)
+    ditos = pedido.emails or tuple(filter(None, [await memory.email_of(nota.documento)]))
+    try:
+        [email] = map(normalised, ditos)
+    except ValueError:  # none, several, or what is no address
+        return pedidos.qual_email(nota, ditos)
+    return pedidos.ask_to_mail(nota, email, randbelow(QUESTIONS))
 
 
 async def _none_of(numero: str | None, memory: Records) -> str:

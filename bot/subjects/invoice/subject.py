@@ -195,7 +195,8 @@ class Invoice:
         empresa, agora = turn.conversa.empresa, turn.clock.now()
         if empresa is None:
             return Plano((MudouEmissor(None),) if ativa else (), ativa)
-        memory = ConversationMemory(self._r.database, turn.lease.lane, empresa, ativa, self._mei.of)
+        mails = self._r.emails is not None
+        memory = ConversationMemory(self._r.database, turn.lease.lane, empresa, ativa, self._mei.of, mails=mails)
         chegada = await as_it_stands(turn.chegada, memory)
         dita = await self._reader.all_words(chegada, ativa, empresa, agora)
         proprias = await self._reader.own_words(chegada, ativa, empresa, agora)

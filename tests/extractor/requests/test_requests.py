@@ -5,6 +5,8 @@ import pytest
 from extractor.requests.cancellation import PorNumero, request
 from extractor.requests.requests import Pedido, RequestKind, read_request
 
+_OF_PADARIA = Pedido(RequestKind.EMAIL, clientes=("padaria",), emails=("ana@x.com.br",))
+
 
 @pytest.mark.parametrize(
     ("texto", "pedido"),
@@ -19,9 +21,16 @@ from extractor.requests.requests import Pedido, RequestKind, read_request
         ("manda a nota de novo", Pedido(RequestKind.SEGUNDA_VIA)),
         ("manda de novo", Pedido(RequestKind.SEGUNDA_VIA)),
         ("manda pro email da cliente", Pedido(RequestKind.EMAIL)),
-        ("manda o pdf da nota 1 pro email x@y.com", Pedido(RequestKind.EMAIL, "1")),
-        ("manda por email pra maria@exemplo.com", Pedido(RequestKind.EMAIL)),
-        ("manda a nota 2 pra maria@exemplo.com", Pedido(RequestKind.EMAIL, "2")),
+        ("manda o pdf da nota 1 pro email x@y.com", Pedido(RequestKind.EMAIL, "1", emails=("x@y.com",))),
+        ("manda por email pra maria@exemplo.com", Pedido(RequestKind.EMAIL, emails=("maria@exemplo.com",))),
+        ("manda a 1 pro email dela", Pedido(RequestKind.EMAIL, "1")),
+        ("reenvia a nota 5 por e-mail para o cliente", Pedido(RequestKind.EMAIL, "5")),
+        ("encaminha a 3 pro e-mail Ana@X.com.br.", Pedido(RequestKind.EMAIL, "3", emails=("ana@x.com.br",))),
+        ("envia a 7 pro email a@b.com e c@d.com", Pedido(RequestKind.EMAIL, "7", emails=("a@b.com", "c@d.com"))),
+        ("manda a última pra nfe1@x.com.br", Pedido(RequestKind.EMAIL, emails=("nfe1@x.com.br",))),
+        ("manda pro email do cliente a última nota", Pedido(RequestKind.EMAIL)),
+        ("manda a nota da padaria pro email ana@x.com.br", _OF_PADARIA),
+        ("manda a nota 2 pra maria@exemplo.com", Pedido(RequestKind.EMAIL, "2", emails=("maria@exemplo.com",))),
         ("minhas notas", Pedido(RequestKind.MINHAS_NOTAS)),
         ("Lista as minhas últimas notas", Pedido(RequestKind.MINHAS_NOTAS)),
         ("status", Pedido(RequestKind.STATUS)),

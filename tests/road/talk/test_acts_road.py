@@ -207,7 +207,7 @@ async def test_files_are_asked_for_by_kind_and_by_mail(road: Road) -> None:
     xml = await ana.say("preciso do xml")
     assert xml.attachment is not None
     assert xml.attachment.filename.endswith(".xml")
-    assert "ainda não faço" in (await ana.say("manda pro email da cliente")).text
+    assert "não há servidor de e-mail" in (await ana.say("manda pro email da cliente")).text
     files = [await ana.expect(), await ana.expect()]
     assert all(bubble.attachment for bubble in files)
 

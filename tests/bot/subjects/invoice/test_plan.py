@@ -65,6 +65,7 @@ class Remembered:
     waits: bool = False
     was_cancelled: bool = False
     empresa: Empresa = COMPANY
+    mails: bool = False
 
     async def load(self, sessao_id: str) -> Sessao | None:
         """One session of this conversation."""
@@ -126,6 +127,10 @@ class Remembered:
     async def issued(self, periodo: MesOuAno, documento: str | None = None) -> Emitidas:
         """Nothing was issued in any month."""
         return Emitidas()
+
+    async def email_of(self, documento: str) -> str | None:
+        """No client's address is known."""
+        return None
 
     async def called(self) -> bool:
         """Nobody of the staff was asked for."""

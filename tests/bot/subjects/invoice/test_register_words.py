@@ -44,7 +44,9 @@ baixa a nota 2 de novo pra mim
 """,
     RequestKind.EMAIL: """
 manda o pdf da 1 pro e-mail ana@cliente.com.br|manda a nota 3 pro email ana@cliente.com.br
-envia a 2 para ana@cliente.com.br|manda a última por e-mail
+envia a 2 para ana@cliente.com.br|manda a última por e-mail|manda a 1 pro email dela
+manda pro email do cliente a última nota|encaminha a nota 3 pra ana@cliente.com.br
+reenvia a nota 5 por e-mail para o cliente|a nota 2 manda pro e-mail ana@cliente.com.br
 """,
 }
 ALL = [(tipo, texto) for tipo, lines in WORDINGS.items() for texto in lines.strip().replace("\n", "|").split("|")]

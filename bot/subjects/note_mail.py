@@ -1,0 +1,145 @@
+"""A note by e-mail: the button under the question whether it goes to this address lets it go, once."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from bot.budgets import Voice
+from bot.conversation.inbound import Toque
+from bot.delivery.homologation import AVISO
+from bot.delivery.mailing import asked_for
+from bot.subjects.invoice.facts import environment
+from bot.subjects.invoice.repeat import LONGEST_ID
+from extractor.requests.requests import as_number
+from persistence.audit import records as audit
+from persistence.batches import listing, records
+from persistence.conversations import conversations
+from persistence.fiscal import notes
+from persistence.fiscal.notes import Quais
+from persistence.queue import outbox
+from state_machine.catalogue import messages
+from state_machine.catalogue import requests as pedidos
+from state_machine.catalogue.requests import LISTADAS
+from state_machine.mailing.addresses import normalised
+from state_machine.mailing.notes import MailedNote, words
+from state_machine.mailing.reading import REVISAO
+from state_machine.mailing.states import TipoLote
+from state_machine.mailing.text import ASSUNTO, MENSAGEM
+from state_machine.protocol.channel import Ambiente
+from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.period import MesOuAno
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from bot.conversation.subject import Resources, RowHandler, Turn
+    from bot.loops.jobs import Deadline
+    from persistence.db.connection import Connection
+    from persistence.people.companies import Empresa
+    from state_machine.catalogue.requests import NotaListada
+    from state_machine.machine.effects import Mensagem
+
+QUEM: Final = "WhatsApp"  # in the audit, which has no person's data
+
+log = structlog.get_logger(__name__)
+
+
+class NoteMail:
+    """Takes the buttons of that question, which is the invoice's subject's to ask."""
+
+    shows_reading = True
+    actions: frozenset[str] = frozenset({"mandar_email", "nao_mandar"})
+    deadlines: tuple[Deadline, ...] = ()
+
+    def __init__(self, resources: Resources) -> None:
+        self._r = resources
+
+    def handlers(self) -> Sequence[RowHandler]:
+        """None: a mail's own progress is no row of a conversation."""
+        return ()
+
+    async def take(self, turn: Turn) -> Collection[int] | None:
+        """Make a list of one mail, agreed to already; its sender carries it as it carries any list."""
+        toque = turn.chegada.entrada
+        if not isinstance(toque, Toque) or toque.acao not in self.actions:
+            return None
+        voz = await turn.voice(owed="botao")
+        async with self._r.committing(turn) as connection:
+            empresa = await conversations.issuer(connection, turn.chegada.contato)
+            chave, said = None, messages.sem_empresa()
+            if toque.acao == "nao_mandar":
+                said = pedidos.mail_dropped()
+            elif empresa is not None:
+                chave, said = await self._agreed(connection, turn.lease.lane, empresa, toque)
+            if chave is not None or voz is not Voice.SILENT:
+                said = messages.devagar() if chave is None and voz is Voice.NOTICE else said
+                correlacao = turn.chegada.correlacao
+                outbox.enqueue(connection, conversa=turn.lease.lane, mensagem=said, chave=chave, correlacao=correlacao)
+        self._r.ring()
+        log.info("note_mail_answered", agreed=chave is not None)
+        return turn.chegada.ids
+
+    async def _agreed(
+        self, connection: Connection, lane: str, empresa: Empresa, toque: Toque
+    ) -> tuple[str | None, Mensagem]:
+        """Let the mail go; returns the key of the answer where it goes from now on, and what to say."""
+        nota = await _asked_about(connection, lane, empresa, toque)
+        if nota is None or nota.numero is None:
+            return None, messages.nada_a_confirmar()
+        if nota.cancelada:
+            return None, pedidos.mensagem(pedidos.email_de_cancelada(nota), em_aberto=False)
+        if self._r.emails is None:
+            return None, pedidos.mail_without_server(nota.numero)
+        email = normalised(toque.escolha)
+        sha256 = hashlib.sha256(f"{nota.emissao_id}:{toque.revisao}:{email}".encode()).hexdigest()
+        nome = f"nota {nota.numero} pelo WhatsApp"
+        values = {
+            "empresa_id": empresa.id,
+            "tipo": TipoLote.ENVIO,
+            "nome_arquivo": nome,
+            "sha256": sha256,
+            "revisao": sha256[:REVISAO],
+            "usuario": QUEM,
+        }
+        known = await records.by_file(connection, empresa.id, nome, sha256)
+        day = await listing.of_a_day(connection, empresa.id, listing.HANDED_OVER)
+        if known is None and 0 < self._r.emails <= day.quantos:
+            return None, pedidos.mail_limit()
+        ambiente = empresa.canal.ambiente or environment(self._r.door.channel(empresa))
+        notas = [{"emissao_id": nota.emissao_id, "numero": nota.numero}]
+        row = {"email": email, "dados": _words(nota, practice=ambiente == Ambiente.HOMOLOGACAO), "notas": notas}
+        lote, new = await records.single(connection, values, row)
+        if lote is None or not new:
+            return None, pedidos.email_ja_pedido(nota.numero, email)
+        await audit.write(
+            connection,
+            staff_id=None,
+            quem=QUEM,
+            acao="confirmou lote",
+            alvo=f"lote {lote.id}",
+            empresa_id=empresa.id,
+        )
+        return asked_for(lote.id), pedidos.email_a_caminho(nota.numero, email)
+
+
+async def _asked_about(connection: Connection, lane: str, empresa: Empresa, toque: Toque) -> NotaListada | None:
+    """Return the note of the question, while the company issues where that one was issued."""
+    which = toque.sessao_id
+    if toque.revisao is None or not which.isdecimal() or len(which) > LONGEST_ID:
+        return None
+    for nota in await notes.listed(connection, lane, empresa.id, 1, Quais(emissao_id=int(which))):
+        quais = Quais(numero=as_number(nota.numero or ""))
+        counted = await notes.listed(connection, lane, empresa.id, LISTADAS, quais)
+        return next((same for same in counted if same.emissao_id == nota.emissao_id), None)
+    return None
+
+
+def _words(nota: NotaListada, *, practice: bool) -> dict[str, str]:
+    day = nota.competencia or nota.em.astimezone(SAO_PAULO)
+    said = words(MesOuAno(day.year, day.month), [MailedNote(nota.emissao_id, nota.numero or "", nota.valor)], None)
+    if practice:
+        said = {ASSUNTO: f"{AVISO}. {said[ASSUNTO]}", MENSAGEM: f"{AVISO}.\n\n{said[MENSAGEM]}"}
+    return said
