@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -45,7 +46,7 @@ class _MisshapenError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """What one body holds, in its order, each key once."""
+    """What one body holds, each key once, in the order of its writing."""
 
     arrivals: tuple[Arrival, ...]
 
@@ -81,12 +82,26 @@ def read_notification(raw: bytes) -> Notification:
                 found.setdefault(arrival.chave, arrival)
     except RecursionError:
         return unreadable(raw, "too deep")
-    return Notification(tuple(found.values())) if found else unreadable(raw, "empty")
+    return Notification(_as_written(list(found.values()))) if found else unreadable(raw, "empty")
 
 
 def unreadable(raw: bytes, motivo: str) -> Notification:
     """Keep a whole body as text for staff to look at."""
     return Notification((_illegible(raw.decode("utf-8", "replace"), motivo, hashlib.sha256(raw).hexdigest()),))
+
+
+def _as_written(arrivals: list[Arrival]) -> tuple[Arrival, ...]:
+    """Order what came by when it was written: Meta promises no order, and a yes may stand before what it followed.
+
+    What does not tell its moment stays behind what it stood behind.
+    """
+    moment, moments = 0, []
+    for arrival in arrivals:
+        if arrival.tipo == MessageRow.tipo:
+            with suppress(KeyError, TypeError, ValueError, OverflowError):
+                moment = int(arrival.payload["mensagem"]["timestamp"])
+        moments.append(moment)
+    return tuple(arrivals[place] for place in sorted(range(len(arrivals)), key=moments.__getitem__))
 
 
 def _entry(entry: Any) -> Iterator[Arrival]:

@@ -305,6 +305,8 @@ def so_texto_em_aberto(tipo: str) -> Mensagem:
 
 
 def _nao_leio(tipo: str) -> str:
+    if tipo == "location":
+        return "Recebi o local, mas não o uso na nota: endereço, só escrito."
     nome = {"audio": "áudio", "image": "foto", "document": "documento", "video": "vídeo"}.get(tipo)
     return f"Ainda não leio {nome}." if nome else "Essa mensagem eu não consigo ler."
 

@@ -99,6 +99,18 @@ def test_every_kind_of_message_is_an_arrival(name: str) -> None:
     }
 
 
+def test_messages_of_one_body_stand_as_they_were_written() -> None:
+    """Over changes, and whatever their type; what does not tell when stays behind what it stood behind."""
+    strange: tuple[Any, ...] = (None, "ontem", [], "9" * 5000, 1e400)
+    untold = [message("text", f"x{number}", timestamp=when) for number, when in enumerate(strange)]
+    first = value(message("button_reply", "c", timestamp="300"), message("text", "a", timestamp=100))
+    last = value(*untold, message("text", "b", timestamp="200"))
+    found = [arrival.chave for arrival in read_notification(body(first, last)).arrivals]
+    assert found == ["a", "x0", "x1", "x2", "x3", "x4", "b", "c"]
+    untold = [message("text", name, timestamp="") for name in "cab"]
+    assert [arrival.chave for arrival in read_notification(body(value(*untold))).arrivals] == ["c", "a", "b"]
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -52,12 +52,12 @@ async def test_what_expects_no_answer_gets_none(road: Road, message: dict[str, A
     assert (await road.session(ana))["estado"] == "aguardando_confirmacao"
 
 
-@pytest.mark.parametrize("message", [LOCATION, NEW_TYPE], ids=lambda message: message["type"])
-async def test_a_message_of_another_type_is_answered(road: Road, message: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("message", "said"), [(LOCATION, "Recebi o local"), (NEW_TYPE, "não consigo ler")])
+async def test_a_message_of_another_type_is_answered(road: Road, message: dict[str, Any], said: str) -> None:
     """What we can't read, even of a type that Meta invents tomorrow, is never met with silence."""
     ana = await road.person()
     await road.world.meta.user_message(ana.who, message)
-    assert "não consigo ler" in (await ana.expect()).text
+    assert said in (await ana.expect()).text
 
 
 def card(name: str, title: str) -> dict[str, Any]:
@@ -122,3 +122,29 @@ async def test_a_file_and_words_at_once_are_both_answered_in_order(road: Road) -
     await ana.expect("Falta")
     await ana.expect("foto")
     await ana.expect("R$ 1.500,00")
+
+
+async def test_a_tap_before_the_words_that_it_followed_issues_nothing_else(road: Road) -> None:
+    """One webhook holds them in the other order: the correction was written first, and the tap is for what it saw."""
+    ana = await road.person()
+    button = next(button for button in (await ana.say(FULL)).buttons if button.title == "Confirmar")
+    reply = {"type": "button_reply", "button_reply": {"id": button.id, "title": button.title}}
+    words = road.world.meta.said(ana.who, "o valor é 260")
+    tap = road.world.meta.said(ana.who, {"type": "interactive", "interactive": reply})
+    tap.message["timestamp"] = str(int(words.message["timestamp"]) + 3)
+    await road.world.meta.deliver_batch([tap, words])
+    await ana.expect("R$ 260,00")
+    await road.settled()
+    session = await road.session(ana)
+    assert (session["estado"], session["valor"]) == ("aguardando_confirmacao", 260)
+    assert await road.notes(ana) == []
+
+
+async def test_a_place_is_no_field_of_a_note(road: Road) -> None:
+    """It is answered as what it is, and its name and numbers stay out of the invoice that is open."""
+    shared = {"latitude": -23.5, "longitude": -46.6, "name": "Bar 900", "address": "Rua A, 900"}
+    ana = await road.person()
+    await ana.say("nota de 1500")
+    await road.world.meta.user_message(ana.who, {"type": "location", "location": shared})
+    assert "não o uso na nota" in (await ana.expect()).text
+    assert "R$ 1.500,00" in (await ana.say(f"{PADARIA}, consultoria")).text

@@ -8,6 +8,8 @@ import tracemalloc
 from contextlib import suppress
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from state_machine.mailing.reading import LARGEST, LONGEST, MOST_ROWS, LinhaLida, ListRefusedError, read
 
@@ -252,6 +254,27 @@ def test_a_large_file_takes_little_memory_and_leaves_the_others_their_turns(cont
         tracemalloc.stop()
     assert peak < 100 * 1024 * 1024
     assert any(_longest_turn(content, mensagem) < 0.05 for _ in range(5))  # the machine may take some of them away
+
+
+_CELLS = st.sampled_from(["email", "nome", "a@x.com.br", "Ana", "", '"', '""', "{nome}", "{", "#N/D", "\0", "\u200b"])
+_FILES = st.lists(st.lists(_CELLS | st.text(max_size=20), max_size=6), max_size=8).flatmap(
+    lambda rows: st.tuples(st.sampled_from(";,\t|"), st.sampled_from(["\n", "\r\n", "\r"])).map(
+        lambda each: each[1].join(each[0].join(row) for row in [["email", "nome"], *rows])
+    )
+)
+_ENCODED = st.tuples(_FILES, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1"])).map(
+    lambda each: each[0].encode(each[1], "replace")
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(_ENCODED | st.binary(max_size=200), st.text(max_size=40) | st.just("Bom dia, {nome}!"))
+def test_whatever_file_comes_is_read_or_refused(content: bytes, mensagem: str) -> None:
+    """Two hundred files of any cells, in any encoding, and any bytes: every row has an address or a problem."""
+    with suppress(ListRefusedError):
+        found = read("lista.csv", content, "Oi", mensagem)
+        assert all((linha.email is None) <= (linha.problema is not None) for linha in found.linhas)
+        assert len(found.linhas) + found.ignoradas + found.iguais <= found.total
 
 
 def _read_or_refused(content: bytes, mensagem: str) -> None:
