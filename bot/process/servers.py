@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import structlog
+from sqlalchemy import make_url
 
 from persistence.db.migrate import Schema, schema, upgrade
 from persistence.roles import is_too_strong
@@ -41,7 +43,7 @@ class Storage:
     embedded: bool
     owner_url: str | None = None  # of the account that migrates, where it is not the one that runs
     owned: Embedded | None = None  # the servers that end with this process
-    witness_file: Path | None = None  # beside the embedded data: what remembers how far they were
+    witness_file: Path | None = None  # what remembers how far the database was; None: no place on this machine
 
     async def watch(self) -> None:
         """Raise ``EmbeddedError`` once a PostgreSQL of ours has ended by itself: nobody else would start it again."""
@@ -63,7 +65,9 @@ def open_storage(settings: Settings, *, migrate: bool = False) -> Iterator[Stora
     owner = settings.database_owner_url.get_secret_value() if settings.database_owner_url else None
     cache = settings.redis_url.get_secret_value() if settings.redis_url else None
     if database and cache:
-        yield _checked(Storage(database, cache, embedded=False, owner_url=owner), migrate=migrate)
+        file = _witness_of(database, settings.home)
+        storage = Storage(database, cache, embedded=False, owner_url=owner, witness_file=file)
+        yield _checked(storage, migrate=migrate)
         return
     from persistence.embedded import Embedded  # noqa: PLC0415 - its wheels are only needed here
 
@@ -78,6 +82,17 @@ def open_storage(settings: Settings, *, migrate: bool = False) -> Iterator[Stora
             witness_file=settings.home / "historia.json",
         )
         yield _checked(storage, migrate=migrate or storage.embedded)
+
+
+def _witness_of(database_url: str, home: Path) -> Path | None:
+    """Return a file of this one database, whoever connects to it, where ``home`` can be written."""
+    url = make_url(database_url)
+    which = sha256(f"{url.host}:{url.port}/{url.database}".encode()).hexdigest()[:12]
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return home / f"historia-{which}.json"
 
 
 def _checked(storage: Storage, *, migrate: bool) -> Storage:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Final
 
@@ -82,7 +83,7 @@ def _read_file(file: Path) -> HistoryWord:
 
 def _write_file(file: Path, text: str) -> None:
     try:
-        new = file.with_suffix(".new")
+        new = file.with_suffix(f".{os.getpid()}")  # processes of one machine share the file
         new.write_text(text)
         new.replace(file)
     except OSError as error:

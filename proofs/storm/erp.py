@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg
@@ -77,7 +78,7 @@ class Erp:
         headers = {"Authorization": f"Bearer {self._keys[issuer.cnpj]}"}
         files = {"arquivo": ("clientes.csv", f"email;nome\n{rows}".encode(), "text/csv")}
         fields = {"tipo": "envio", "assunto": "Aviso", "mensagem": "Bom dia, {nome}!"}
-        for number in range(TRIES):
+        for number in itertools.count():  # as long as the rate of mails has it take; the drain waits
             web = self._webs[number % len(self._webs)]
             base = f"{web.address}/api/v1"
             with contextlib.suppress(*AWAY, ValueError, KeyError):

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from proofs.storm.plan import Plan
 
 DRAIN_LIMIT = 180.0  # seconds; the target is 60, and what is not done by then is stuck
-MAILS_A_MINUTE = 12  # so that a list lasts as long as its storm
+MAILS_A_MINUTE = 12  # at least; a long list gets a tenth of its rows: it lasts for most of its storm, and no longer
 LOST_MAILS = 0.1  # of the mails
 OPERATOR_LOOKS = 2.0  # seconds
 # What the console's button does.
@@ -131,15 +131,15 @@ def _lost(chance: random.Random) -> Callable[[str], str | None]:
     return lambda command: Mailbox.LOSE if command == "end" and chance.random() < LOST_MAILS else None
 
 
-def mailing(port: int) -> dict[str, str]:
-    """Return the settings by which mails are handed in here, with short waits."""
+def mailing(port: int, listed: int = 0) -> dict[str, str]:
+    """Return the settings by which mails are handed in here, with short waits; ``listed``: addresses of the list."""
     return {
         "PROSA_SMTP_URL": f"smtp+plain://127.0.0.1:{port}",
         "PROSA_SMTP_FROM": "avisos@prosa.example",
         "PROSA_PUBLIC_URL": "https://prosa.example",
         "PROSA_SMTP_LADDER": "1,2,5",
         "PROSA_SMTP_UNKNOWN_SECONDS": "3",
-        "PROSA_SMTP_DOMAIN_PER_MINUTE": str(MAILS_A_MINUTE),
+        "PROSA_SMTP_DOMAIN_PER_MINUTE": str(max(MAILS_A_MINUTE, listed // 10)),
     }
 
 
@@ -162,7 +162,8 @@ class Storm:
         self._world = world
         self._servers = servers
         self._watch = watch
-        env = environment(world, servers.database_url, servers.redis_url, plan.channels) | mailing(port)
+        env = environment(world, servers.database_url, servers.redis_url, plan.channels)
+        env |= mailing(port, plan.emissions // 10) | {"PROSA_HOME": str(home / "prosa")}
         commands = ["web"] * plan.webs + ["worker"] * plan.workers
         self.processes = [Process(command, env, home, number, zygote) for number, command in enumerate(commands)]
         self.oblivion = Oblivion(world, servers, {**interpreter_environment(home), **env})

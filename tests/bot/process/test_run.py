@@ -13,11 +13,13 @@ from structlog.testing import capture_logs
 
 from bot.process.listening import listening
 from bot.process.run import COLLECT, PARTS, run, settle
+from bot.process.servers import open_storage
 from bot.settings import Settings
 from webhooks.addresses import networks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from bot.house import House
 
@@ -72,3 +74,21 @@ async def test_a_console_whose_proxy_is_not_named_is_warned_of(key: str, proxies
     with listening("127.0.0.1", 0, port="PROSA_PORT") as sockets, capture_logs() as logs:
         await run(cast("House", house), stop, PARTS["web"], sockets)
     assert [entry["event"] for entry in logs].count("trusted_proxies_unset") == warned
+
+
+def test_each_database_has_a_witness_in_the_home_of_whoever_uses_it(
+    database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    """Redis may forget in the same minute in which a copy is put back; without a place for a file nothing is lost."""
+
+    def opened(home: Path, url: str = database_url) -> Path | None:
+        with open_storage(Settings(database_url=SecretStr(url), redis_url=SecretStr(redis_url), home=home)) as storage:
+            return storage.witness_file
+
+    file = opened(tmp_path / "home")
+    assert file is not None
+    assert file.parent == tmp_path / "home"
+    assert file.parent.is_dir()
+    assert opened(tmp_path / "home", f"{database_url}?application_name=other") == file
+    (tmp_path / "taken").write_text("")
+    assert opened(tmp_path / "taken" / "home") is None
