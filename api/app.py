@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 import structlog
 from aiohttp import hdrs, web
 
 from api import batches
-from api.call import DEPS, ApiCall, caller, company
+from api.call import DEPS, ApiCall, ApiDeps, caller, company
 from api.problems import RETRY, ProblemError, document
-from api.resources import CLIENTES, PREFIX, PROPOSTAS
-from api.submission import submit
-from persistence.db.outage import is_outage
+from api.submission import CLIENTES, PREFIX, PROPOSTAS, submit
+from persistence.db.connection import is_outage
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+Act = Callable[[ApiCall], Awaitable[web.Response]]
 
-    from api.call import ApiDeps
-
-    Act = Callable[[ApiCall], Awaitable[web.Response]]
 
 log = structlog.get_logger(__name__)
 

@@ -1,43 +1,162 @@
-"""Lists of addresses: each sent once under its caller's key, said yes to, and shown with its rows."""
+"""Lists of addresses: each sent once under its caller's key, said yes to, and shown with its rows.
+
+What callers send and get about lists of addresses.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import unicodedata
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from aiohttp import web
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import PydanticCustomError
 
-from api.batch_models import Confirmacao, LinhaResposta, ListaNova, LoteResposta, PageQuery
-from api.call import too_much
+from api.call import ApiCall, too_much
 from api.problems import PROBLEMAS, RETRY, ProblemError, invalid
 from api.problems import field as wrong
-from api.resources import PREFIX, REPLAYED, under_way
-from api.submission import check_environment
-from operations.batches import orders
-from operations.batches.orders import AnotherRevisionError, BatchStanding, UnknownBatchError
-from operations.batches.upload import AnotherTextError, RepeatedContentError, Upload, upload
-from persistence.api import operations
-from persistence.api.entities import PATIENCE, UnderWayError
-from persistence.api.keys import WORDS
-from persistence.api.operations import CONFIRM_BATCH, SEND_LIST
-from persistence.batches import listing
-from persistence.idempotency.key import input_hash
-from state_machine.mailing.reading import LARGEST, ListRefusedError
-from state_machine.mailing.states import EstadoLote
-from state_machine.values.text.untrusted import REPLACEMENT
-from webhooks.forms import FILE, read_form
+from api.submission import PREFIX, REPLAYED, Corpo, check_environment, under_way
+from operations import batches
+from operations.batches import (
+    Also,
+    AnotherRevisionError,
+    AnotherTextError,
+    BatchStanding,
+    RepeatedContentError,
+    UnknownBatchError,
+    Upload,
+    upload,
+)
+from persistence.api import keys
+from persistence.api.entities import LARGEST_ID, PATIENCE, UnderWayError
+from persistence.api.keys import CONFIRM_BATCH, SEND_LIST, WORDS
+from persistence.batches import records
+from persistence.db.connection import Connection
+from persistence.db.connection import Row as Found
+from persistence.idempotency.records import input_hash
+from state_machine.mailing.delivery import EstadoLinha, EstadoLote, TipoLote
+from state_machine.mailing.reading import ASSUNTO_MAX, LARGEST, MENSAGEM_MAX, REVISAO, ListRefusedError
+from state_machine.values.text import REPLACEMENT
+from webhooks.bodies import FILE, Form, read_form
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+ROWS: Final = 100  # of a page, unless the caller says how many
+MOST_ROWS: Final = 1_000
+_YES_NO: Final = {"true": True, "false": False}
+_BREAKS: Final = "\n\r\t"
 
-    from api.call import ApiCall
-    from operations.batches.orders import Also
-    from persistence.db.connection import Connection
-    from persistence.db.connection import Row as Found
-    from webhooks.forms import Form
+
+def _legible(text: str) -> str:
+    if any(unicodedata.category(character) == "Cc" and character not in _BREAKS for character in text):
+        raise PydanticCustomError("texto_invalido", "tem um caractere que não é texto")
+    return text
+
+
+def _yes_no(value: object) -> bool:
+    if not isinstance(value, str) or value not in _YES_NO:
+        raise PydanticCustomError("repetir_invalido", "é true ou false")
+    return _YES_NO[value]
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, str) or not (value.isascii() and value.isdigit() and len(value) < len(str(LARGEST_ID))):
+        raise PydanticCustomError("numero_invalido", "é um número inteiro")
+    return int(value)
+
+
+def _carried(notas: list[dict[str, Any]] | None) -> list[str]:
+    return [f"leva a nota {nota['numero']}" for nota in notas or ()]
+
+
+def _given(value: object) -> object:
+    return value or None
+
+
+class ListaNova(Corpo):
+    """The fields beside the file; what the rows lack of their own words comes from here."""
+
+    tipo: Literal["envio", "notas"]
+    assunto: Annotated[
+        Annotated[str, StringConstraints(max_length=ASSUNTO_MAX), AfterValidator(_legible)] | None,
+        BeforeValidator(_given),
+    ] = None
+    mensagem: Annotated[
+        Annotated[str, StringConstraints(max_length=MENSAGEM_MAX), AfterValidator(_legible)] | None,
+        BeforeValidator(_given),
+    ] = None
+    repetir: Annotated[bool, BeforeValidator(_yes_no)] = False
+
+
+class Confirmacao(Corpo):
+    """A yes to the rows that were shown under this revision."""
+
+    revisao: Annotated[str, StringConstraints(min_length=1, max_length=4 * REVISAO)]
+
+
+class PageQuery(Corpo):
+    """Which page: what came before it ends at ``cursor``, the ``proximo`` of that answer."""
+
+    cursor: Annotated[int, BeforeValidator(_number)] = 0
+    limite: Annotated[int, Field(ge=1, le=MOST_ROWS), BeforeValidator(_number)] = ROWS
+
+
+class Totais(BaseModel):
+    """Rows of the file: ``prontas`` become a mail; ``ignoradas`` are empty, ``iguais`` have the cells of one above."""
+
+    linhas: int
+    prontas: int
+    problemas: int
+    ignoradas: int
+    iguais: int
+
+
+class PrimeiroEmail(BaseModel):
+    """The first mail of a list as it will look, and the numbers of the notes that it carries."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    linha: int
+    email: str
+    assunto: str
+    mensagem: str
+    notas: list[str]
+
+
+class LoteResposta(BaseModel):
+    """A list as it stands now; ``created``: whether this request made it.
+
+    ``primeiro`` is there while the list waits for a yes and is shown alone; ``aviso``: what was asked and is not done.
+    """
+
+    id: int
+    created: bool
+    nome_arquivo: str
+    tipo: TipoLote
+    estado: EstadoLote
+    revisao: str
+    totais: Totais
+    primeiro: PrimeiroEmail | None
+    aviso: str | None
+
+
+class LinhaResposta(BaseModel):
+    """A row; ``linha`` as a spreadsheet program numbers it. Equal rows are counted, not kept: ``igual_a`` is null.
+
+    ``avisos`` name the notes that go with its mail.
+    """
+
+    model_config = ConfigDict(from_attributes=True)
+
+    linha: int
+    estado: EstadoLinha
+    email: str | None
+    problemas: list[dict[str, Any]]
+    avisos: Annotated[list[str], BeforeValidator(_carried), Field(validation_alias="notas")]
+    igual_a: int | None = None
+
 
 CREATED: Final = 201
 REST: Final = 128 * 1024  # bytes of a form besides its file: a text of 20,000 characters
@@ -108,7 +227,7 @@ async def confirm(call: ApiCall) -> web.Response:
         if not call.deps.mails:
             raise ProblemError("sem_servidor_de_email", "Falta PROSA_SMTP_URL. Nada foi enviado.")
         also = _noted(call, key, CONFIRM_BATCH, corpo)
-        await orders.confirm(call.deps.database, lote_id, revisao=body.revisao, quem=call.quem, also=also)
+        await batches.confirm(call.deps.database, lote_id, revisao=body.revisao, quem=call.quem, also=also)
         return lote_id, False
 
     try:
@@ -127,8 +246,8 @@ async def show_all(call: ApiCall) -> web.Response:
     """Show the company's batches, newest first, page by page."""
     page = _page(call)
     async with call.deps.database.transaction() as connection:
-        lotes = await listing.newest(connection, [call.empresa_id], page.cursor or None, page.limite + 1)
-        counts = await listing.counts_of(connection, [lote.id for lote in lotes])
+        lotes = await records.newest(connection, [call.empresa_id], page.cursor or None, page.limite + 1)
+        counts = await records.counts_of(connection, [lote.id for lote in lotes])
     shown = [_told(BatchStanding(lote, counts[lote.id], 0, None)) for lote in lotes]
     return _paged(shown, page.limite, [lote.id for lote in lotes])
 
@@ -138,7 +257,7 @@ async def show_rows(call: ApiCall) -> web.Response:
     page = _page(call)
     await _standing(call, call.id)
     async with call.deps.database.alone() as connection:
-        rows = await listing.rows(connection, call.id, page.cursor, page.limite + 1)
+        rows = await records.rows(connection, call.id, page.cursor, page.limite + 1)
     shown = await asyncio.to_thread(_shown, rows)  # a thousand take 20 ms
     return _paged(shown, page.limite, [row.id for row in rows])
 
@@ -181,7 +300,7 @@ async def _once(
 
 async def _before(call: ApiCall, key: str, tipo: str) -> Found | None:
     async with call.deps.database.alone() as connection:
-        return await operations.find(connection, call.empresa_id, call.ambiente, key, tipo)
+        return await keys.find_operation(connection, call.empresa_id, call.ambiente, key, tipo)
 
 
 def _noted(call: ApiCall, key: str, tipo: str, corpo: str) -> Also:
@@ -204,7 +323,7 @@ def _noted(call: ApiCall, key: str, tipo: str, corpo: str) -> Also:
             "usuario": call.quem,
         }
         await connection.exec_driver_sql(PATIENCE)
-        if not await operations.add(connection, done):
+        if not await keys.add_operation(connection, done):
             raise UnderWayError  # the same key did something meanwhile: the caller is told what
 
     return note
@@ -214,11 +333,11 @@ async def _within_a_day(connection: Connection, call: ApiCall, tipo: str) -> Non
     """Raise ``ProblemError`` 429 where the company, with what was just done, has had more than a day's share."""
     bounds = call.deps.bounds
     if tipo == SEND_LIST:
-        most, day, codigo, what = bounds.list_bytes, listing.TAKEN_IN, "listas_demais", "bytes de listas"
+        most, day, codigo, what = bounds.list_bytes, records.TAKEN_IN, "listas_demais", "bytes de listas"
     else:
-        most, day, codigo, what = bounds.mails, listing.HANDED_OVER, "emails_demais", "e-mails"
+        most, day, codigo, what = bounds.mails, records.HANDED_OVER, "emails_demais", "e-mails"
     if most:
-        found = await listing.of_a_day(connection, call.empresa_id, day)
+        found = await records.of_a_day(connection, call.empresa_id, day)
         if found.quantos > most:
             raise too_much(codigo, most, what, found.segundos)
 
@@ -246,7 +365,7 @@ def _ready(body: ListaNova | None, refused: ProblemError | None, form: Form) -> 
 
 async def _standing(call: ApiCall, lote_id: int) -> BatchStanding:
     try:
-        found = await orders.standing(call.deps.database, lote_id)
+        found = await batches.standing(call.deps.database, lote_id)
     except UnknownBatchError:
         found = None
     if found is None or found.lote.empresa_id != call.empresa_id:

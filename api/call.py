@@ -1,30 +1,55 @@
-"""One request whose caller is known: who, for which company, under which key, with which body."""
+"""One request whose caller is known: who, for which company, under which key, with which body.
+
+The key under which a caller asks for something once.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from aiohttp import hdrs, web
 
 from api.problems import RETRY, ProblemError
-from persistence.api.keys import holder
+from persistence.api.keys import Holder, holder
+from persistence.db.engine import Database
+from persistence.queue.inbox import Inbox
+from state_machine.protocol.channel import Ambiente
 from state_machine.values.documents import CNPJ, DocumentoInvalido
-from state_machine.values.idempotency_key import IdempotenciaKey, IdempotenciaKeyInvalida
-from state_machine.values.text.untrusted import read_json
+from state_machine.values.errors import ProsaError
+from state_machine.values.text import read_json
 from webhooks.bodies import SMALL, Bodies, read_body
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+_VISIBLE: Final = re.compile(r"[!-~]{1,255}")  # ASCII without the space: what a header carries unchanged
 
-    from persistence.api.keys import Holder
-    from persistence.db.engine import Database
-    from persistence.queue.inbox import Inbox
-    from state_machine.protocol.channel import Ambiente
+
+class IdempotenciaKeyInvalida(ProsaError, ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
+    """The key is empty, too long, or has a character that is not visible ASCII."""
+
+    code = "idempotencia_key_invalida"
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotenciaKey:
+    """A caller's key: 1 to 255 visible ASCII characters, kept as they came. Raises ``IdempotenciaKeyInvalida``."""
+
+    valor: str
+
+    def __post_init__(self) -> None:
+        if not _VISIBLE.fullmatch(self.valor):
+            raise IdempotenciaKeyInvalida(
+                f"an idempotency key has 1 to 255 visible ASCII characters, not {len(self.valor)}"
+            )
+
+    def __str__(self) -> str:
+        return self.valor
+
 
 COMPANY: Final = "Prosa-Empresa"
 KEY: Final = "Idempotency-Key"

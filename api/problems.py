@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 from aiohttp import web
+from pydantic import ValidationError
 
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pydantic import ValidationError
 
 CONTENT_TYPE: Final = "application/problem+json"
 KIND: Final = "urn:prosa:problema:"  # what ``type`` begins with

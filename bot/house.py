@@ -1,44 +1,130 @@
-"""The composition root: opens the stores and clients, builds what runs on them, returns one object."""
+"""The composition root: opens the stores and clients, builds what runs on them, returns one object.
+
+The HTTP servers of a process: webhooks, console and API, the API alone, or only health and figures.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from bot.loops.jobs import JobContext
-from bot.loops.schedule import Schedule
-from bot.loops.supervision import together
-from bot.loops.witness import Beats
+from aiohttp import web
+
+from api.app import create_api
+from api.app import mount as mount_api
+from api.batches import BUDGET
+from api.call import ApiDeps, Bounds
+from bot.budgets import politica_of, prazos_of
+from bot.loops.jobs import Beats, JobContext, Schedule
+from bot.loops.pump import Loop, together
+from bot.loops.worker import LaneWorker
+from bot.master_key import vault_of
 from bot.orders.accept import Door
 from bot.orders.audit import Audit
-from bot.orders.cancellation_news import seen_cancelled
-from bot.orders.origins import ORIGINS, Origins
-from bot.orders.slow_notice import SlowNotices
-from bot.policy import politica_of, prazos_of
-from bot.subjects.table import jobs
-from bot.wiring.handlers import open_worker
-from bot.wiring.outside import open_outside
-from bot.wiring.pumps import Pumps
-from bot.wiring.stores import Stores, open_stores
-from bot.wiring.web import api_app, probe_app, web_app
-from gateway.registry import REGISTRY
-from operations.national.cities import ask_due
+from bot.orders.cancellation import seen_cancelled
+from bot.orders.origins import ORIGINS, OriginRow, Origins, SlowNotices
+from bot.settings import Settings
+from bot.wiring.handlers import Pumps, jobs, open_worker
+from bot.wiring.outside import Stores, open_outside, open_stores
+from console.app import create_console, mount
+from console.render.model_spend import Preco
+from gateway.plugnotas.note import hinted_keys
+from gateway.registry import REGISTRY, ChannelRow, rows_for
+from operations.certificate import CertificateLinks
 from operations.national.distribution import Feed
+from operations.national.verify import ask_due
+from public.app import create_public, create_unsubscribe, mount_unsubscribe
+from public.app import mount as mount_public
+from state_machine.protocol.channel import Ambiente
+from webhooks.app import create_app, create_probe_app
+from webhooks.bodies import Bodies
+from webhooks.deps import WebhookDeps
 
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import AsyncIterator, Mapping
-    from pathlib import Path
 
-    from aiohttp import web
+def web_app(stores: Stores, origins: Mapping[str, str], *, https: bool) -> web.Application:
+    """Return the machines' entrance and the console.
 
-    from bot.loops.supervision import Loop
-    from bot.loops.worker import LaneWorker
-    from bot.orders.origins import OriginRow
-    from bot.settings import Settings
-    from gateway.registry import ChannelRow
+    ``origins``: what staff read of each kind of origin. ``https``: the console's cookies are for it only.
+    """
+    deps, settings = _deps(stores), stores.settings
+    app = create_app(deps)
+    price = Preco(settings.openai_model, *settings.openai_price) if settings.openai_price else None
+    console = create_console(
+        stores.database,
+        stores.inbox,
+        stores.backlog,
+        vault_of(settings),
+        secure=https,
+        preco=price,
+        vivas=stores.live,
+        channels=rows_for(settings),
+        origins=origins,
+        proxies=settings.trusted_proxies,
+    )
+    mount(app, console)
+    _with_api(app, stores, deps)
+    if settings.public_url:
+        cofre, roots, unchecked = vault_of(settings), settings.company_roots(), settings.icp_brasil_unchecked_replaces
+        links = CertificateLinks(stores.database, stores.inbox, cofre, roots, unchecked=unchecked)
+        mount_public(app, create_public(links, deps.bodies, secure=https))
+        mount_unsubscribe(app, create_unsubscribe(stores.database, secure=https))
+    return app
+
+
+def api_app(stores: Stores) -> web.Application:
+    """Return the API as a process of its own answers it, with health; strangers reach its port, so figures ask."""
+    deps = _deps(stores)
+    app = create_probe_app(deps, inside=False)
+    _with_api(app, stores, deps)
+    return app
+
+
+def probe_app(stores: Stores) -> web.Application:
+    """Return what a process without webhooks answers."""
+    return create_probe_app(_deps(stores))
+
+
+def _with_api(app: web.Application, stores: Stores, deps: WebhookDeps) -> None:
+    settings = stores.settings
+    own = Ambiente(settings.fiscal_environment)
+    parts = ApiDeps(
+        stores.database,
+        deps.bodies,
+        stores.inbox,
+        own,
+        Bodies(large_budget=BUDGET, trusted=settings.trusted_proxies),
+        strict=settings.api_chave_estrita,
+        mails=bool(settings.smtp_url.get_secret_value()),
+        bounds=Bounds(
+            requests=settings.company_requests_per_minute,
+            lists=settings.company_lists_at_once,
+            list_bytes=settings.company_list_bytes_per_day,
+            mails=settings.company_mails_per_day,
+        ),
+    )
+    mount_api(app, create_api(parts))
+
+
+def _deps(stores: Stores) -> WebhookDeps:
+    settings = stores.settings
+    return WebhookDeps(
+        inbox=stores.inbox,
+        backlog=stores.backlog,
+        database=stores.database,
+        metrics=stores.metrics,
+        whatsapp_secrets=settings.app_secrets,
+        whatsapp_verify_token=settings.whatsapp_verify_token.get_secret_value().encode(),
+        gateway_paths=settings.gateway_paths,
+        gateway_headers=settings.gateway_headers,
+        read_hints=hinted_keys,
+        ping_redis=stores.redis.ping,
+        bodies=Bodies(trusted=settings.trusted_proxies),
+        metrics_token=settings.metrics_token.get_secret_value().encode() or None,
+    )
 
 
 @dataclass(frozen=True)

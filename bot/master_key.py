@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import base64
 import secrets
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
+from bot.settings import Settings
 from persistence.crypto import KEY_BYTES, Vault, parse_keys
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bot.settings import Settings
 
 FILE: Final = "master.key"
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from extractor.contract import Extractor
+from gateway.mail.message import Mail
 from gateway.port import FiscalGateway
-
-if TYPE_CHECKING:
-    from gateway.mail.message import Mail
-    from gateway.register.cep import CepEntry
-    from gateway.register.cnpj import Consulta, NotFound, Unavailable
-    from gateway.whatsapp.errors import Failure, SendResult
-    from gateway.whatsapp.media import Uploaded
-    from gateway.whatsapp.messages import Mensagem
-    from state_machine.mailing.delivery import MailOutcome
+from gateway.register import CepEntry, Consulta, NotFound, Unavailable
+from gateway.whatsapp.errors import Failure, SendResult
+from gateway.whatsapp.media import Uploaded
+from gateway.whatsapp.messages import Mensagem
+from state_machine.mailing.delivery import MailOutcome
 
 __all__ = ["CepLookup", "Extractor", "FiscalGateway", "Mailer", "Messenger", "Register"]
 
@@ -52,7 +49,7 @@ class Messenger(Protocol):
 
 
 class Register(Protocol):
-    """The public CNPJ register; see ``gateway.register.cnpj.CNPJRegister``."""
+    """The public CNPJ register; see ``gateway.register.CNPJRegister``."""
 
     async def lookup(self, cnpj: str) -> Consulta:
         """Say whose CNPJ this is; never raises."""
@@ -60,7 +57,7 @@ class Register(Protocol):
 
 
 class CepLookup(Protocol):
-    """The public register of CEPs; see ``gateway.register.cep.CepRegister``."""
+    """The public register of CEPs; see ``gateway.register.CepRegister``."""
 
     async def lookup(self, cep: str) -> CepEntry | NotFound | Unavailable:
         """Say where this CEP is; never raises."""

@@ -1,38 +1,158 @@
-"""The console as an aiohttp application to be mounted under /console: routes, access control, error pages."""
+"""The console as an aiohttp application to be mounted under /console: routes, access control, error pages.
+
+The console's own styles and scripts, served from memory.
+
+Tells open pages that something changed, by server-sent events or to who asks; what changed they fetch themselves.
+
+Every route of the console and the least role that passes it, in one table; docs and tests are made from it.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
 from aiohttp import web
 from aiohttp.hdrs import METH_ANY
+from aiohttp.typedefs import Handler
 
-from console.access.locks import address_is_sound, forms_are_ours, guarded, harden
-from console.access.visit import Visita
+from console.access import accounts
+from console.access.visit import Rota, Visita, address_is_sound, forms_are_ours, guarded, harden
+from console.actions import commands, groups
+from console.actions import form as actions
+from console.companies import changes
+from console.companies import pages as companies
 from console.deps import DEPS, ConsoleDeps
-from console.render.assets import Assets
+from console.pages import case, figures, people, queue, records, search, snapshot
+from console.render import export
 from console.render.format import environment
-from console.routes import ROTAS
+from console.render.model_spend import Preco
+from operations.channel import KnownChannels
+from persistence.access import sessions as staff_sessions
+from persistence.access.accounts import Papel
 from persistence.access.views import AT_MOST
-from persistence.db.outage import is_outage
+from persistence.conversations.sessions import LiveSessions
+from persistence.crypto import Vault
+from persistence.db.connection import is_outage
+from persistence.db.engine import Database
+from persistence.queue.backlog import Backlog
+from persistence.queue.inbox import Inbox
+from persistence.staff.queue import pulse
 from webhooks.bodies import FULL, Bodies
+from webhooks.whatsapp_payload import Network
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
-    from aiohttp.typedefs import Handler
 
-    from console.render.model_spend import Preco
-    from operations.channel import KnownChannels
-    from persistence.conversations.sessions import LiveSessions
-    from persistence.crypto import Vault
-    from persistence.db.engine import Database
-    from persistence.queue.backlog import Backlog
-    from persistence.queue.inbox import Inbox
-    from webhooks.addresses import Network
+class Assets:
+    """The files of one folder, few and small."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix in TYPES}
+        self._etag = hashlib.sha256(b"".join(self._files.values())).hexdigest()[:16]
+
+    async def asset(self, request: web.Request) -> web.Response:
+        """``GET /console/estatico/{nome}``, compressed; open to everybody: it tells nothing."""
+        nome = request.match_info["nome"]
+        if nome not in self._files:
+            raise web.HTTPNotFound
+        headers = {"Cache-Control": "no-cache", "ETag": f'"{self._etag}"'}
+        if request.headers.get("If-None-Match") == f'"{self._etag}"':
+            return web.Response(status=304, headers=headers)
+        body, kind = self._files[nome], TYPES[Path(nome).suffix]
+        response = web.Response(body=body, content_type=kind, charset="utf-8", headers=headers)
+        response.enable_compression()
+        return response
+
+
+LOOK_EVERY: Final = 2.0  # seconds; people read slower than that, and a stream outlives its session by no more
+STREAM_SECONDS: Final = 300.0  # then the browser comes back by itself
+
+
+async def stream(visita: Visita) -> web.StreamResponse:
+    """``GET /console/eventos``: an event ``mudou`` for every change; ``?agora=1`` answers the number once (polling)."""
+    database = visita.deps.database
+    if visita.request.query.get("agora"):
+        return web.json_response({"pulso": await pulse(database)})
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"})
+    await response.prepare(visita.request)
+    loop = asyncio.get_running_loop()
+    until, last = loop.time() + STREAM_SECONDS, None
+    with suppress(ConnectionError, TimeoutError):
+        while loop.time() < until and not visita.deps.closing.is_set() and await _still_here(visita):
+            now = await pulse(database)
+            await response.write(f"event: mudou\ndata: {now}\n\n".encode() if now != last else b": vivo\n\n")
+            last = now
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_EVERY):
+                    await visita.deps.closing.wait()
+    return response
+
+
+async def _still_here(visita: Visita) -> bool:
+    """Tell whether the session lasts, with the rights that it had; looking is no sign of a person at the desk."""
+    async with visita.deps.database.alone() as connection:
+        return await staff_sessions.find(connection, visita.token, seen=False) == visita.staff
+
+
+_REMOVE: Final = "/contatos/{codigo}/remover-usuario"
+
+ROTAS: Final[tuple[Rota, ...]] = (
+    Rota("GET", "/entrar", None, "formulário de entrada", accounts.login_page),
+    Rota("POST", "/entrar", None, "entrar", accounts.enter),
+    Rota("POST", "/sair", Papel.LEITURA, "sair", accounts.leave, provisoria=True),
+    Rota("GET", "/senha", Papel.LEITURA, "formulário da senha", accounts.show_password, provisoria=True),
+    Rota("POST", "/senha", Papel.LEITURA, "trocar a senha", accounts.set_password, provisoria=True),
+    Rota("GET", "", Papel.LEITURA, "fila, desconhecidas, quarentena", queue.show),
+    Rota("POST", "/vistas", Papel.LEITURA, "salvar uma vista da fila, como aba sua", queue.save_view),
+    Rota("POST", "/vistas/{numero}/apagar", Papel.LEITURA, "apagar uma vista sua", queue.forget_view),
+    Rota("GET", "/busca", Papel.LEITURA, "o que uma busca achou", search.show),
+    Rota("POST", "/busca", Papel.LEITURA, "buscar", search.ask),
+    Rota("GET", "/sessoes/{sessao_id}", Papel.LEITURA, "uma nota e a sua conversa", case.show),
+    Rota("POST", "/sessoes/{sessao_id}/mostrar", Papel.SUPORTE, "mostrar dados sem máscara, com motivo", case.reveal),
+    Rota("GET", "/sessoes/{sessao_id}/snapshot", Papel.LEITURA, "snapshot, revisões, envios", snapshot.show),
+    Rota("POST", "/sessoes/{sessao_id}/documentos", Papel.SUPORTE, "o PDF ou o XML, com motivo", commands.download),
+    Rota("GET", "/sessoes/{sessao_id}/acoes/{acao}", Papel.SUPORTE, "o que uma ação faz", actions.form),
+    Rota("POST", "/sessoes/{sessao_id}/acoes/{acao}", Papel.SUPORTE, "uma ação (encerrar: supervisor)", actions.act),
+    Rota("GET", "/quarentena/{numero}", Papel.LEITURA, "uma linha da quarentena", records.quarantine),
+    Rota("POST", "/quarentena/{numero}", Papel.SUPERVISOR, "reprocessar da quarentena", records.replay),
+    Rota("GET", "/falhas", Papel.LEITURA, "grupos de falha", figures.failures),
+    Rota("GET", "/falhas/grupo", Papel.SUPERVISOR, "um grupo, e o que aconteceria com cada nota", groups.show),
+    Rota("POST", "/falhas/grupo", Papel.SUPERVISOR, "tentar de novo um grupo inteiro", groups.act),
+    Rota("POST", "/falhas/grupo/resolver", Papel.SUPERVISOR, "resolver ou reabrir um grupo", groups.resolve_group),
+    Rota("GET", "/painel", Papel.LEITURA, "painel", figures.dashboard),
+    Rota("GET", "/saude", Papel.LEITURA, "saúde", figures.health),
+    Rota("POST", "/saude/leiaute", Papel.ADMIN, "o leiaute em que o emissor nacional emite", figures.choose_layout),
+    Rota("GET", "/exportar.{formato}", Papel.SUPERVISOR, "a lista como CSV ou JSON, mascarada", export.show),
+    Rota("GET", "/eventos", Papel.LEITURA, "novidades", stream, sozinha=True),
+    Rota("GET", "/auditoria", Papel.SUPERVISOR, "auditoria", records.audits),
+    Rota("GET", "/contatos/{codigo}", Papel.LEITURA, "uma conversa inteira", case.contact),
+    Rota("GET", _REMOVE, Papel.SUPERVISOR, "o que muda se um telefone não puder mais emitir", people.ask_removal),
+    Rota(
+        "POST",
+        _REMOVE,
+        Papel.SUPERVISOR,
+        "tirar de um telefone o direito de emitir, com motivo",
+        people.confirm_removal,
+    ),
+    Rota("GET", "/empresas", Papel.LEITURA, "empresas, com o que cada uma pede", companies.listed),
+    Rota("GET", "/empresas/{numero}", Papel.LEITURA, "uma empresa: canal, códigos, pessoas, mês", companies.show),
+    Rota("POST", "/empresas/{numero}/{mudanca}", Papel.SUPERVISOR, "mudar uma empresa, com motivo", changes.act),
+    Rota("GET", "/lotes", Papel.LEITURA, "listas que viram e-mails, e até onde foram", records.lists),
+    Rota("POST", "/lotes/{numero}/confirmar", Papel.SUPERVISOR, "enviar o que foi lido de uma lista", records.confirm),
+    Rota("POST", "/lotes/{numero}/parar", Papel.SUPORTE, "parar o que não saiu de uma lista", records.stop),
+    Rota("GET", "/pessoas", Papel.ADMIN, "pedidos da LGPD", people.show),
+    Rota("POST", "/pessoas/ensaio", Papel.ADMIN, "o que está guardado sobre uma pessoa", people.rehearsal),
+    Rota("POST", "/pessoas/exportar", Papel.ADMIN, "a cópia dos dados de uma pessoa, com motivo", people.export),
+    Rota("POST", "/pessoas/apagar", Papel.ADMIN, "apagar os dados de uma pessoa, com motivo", people.erase),
+)
+
 
 log = structlog.get_logger(__name__)
 

@@ -1,16 +1,18 @@
-"""What goes into an extractor and what comes out, as data."""
+"""What goes into an extractor and what comes out, as data.
+
+What one reader of the rules hands to the others: a candidate or a doubt, and the spans it used up.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
-from state_machine.invoice.fields import Campo, Candidate, Doubt  # noqa: TC001 - a reading is rebuilt from JSON at run time
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import date
+from extractor.text.marks import Mark
+from state_machine.invoice.fields import Campo, Candidate, Doubt
 
 
 class Ato(StrEnum):
@@ -128,3 +130,15 @@ class Extractor(Protocol):
     async def extract(self, texto: str, contexto: Context) -> Extraction:
         """Read one turn; several short messages arrive joined by newlines."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One field as read: at most one of ``candidate`` and ``doubt``; ``clear`` when it was only taken back."""
+
+    candidate: Candidate | None = None
+    doubt: Doubt | None = None
+    clear: bool = False
+    used: frozenset[Mark] = field(default_factory=frozenset)
+    replaces: bool = False  # the words say that an earlier value is wrong
+    edits: bool = False  # the value is an earlier one with some of its words changed

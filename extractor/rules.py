@@ -1,38 +1,76 @@
-"""The deterministic reader of a turn, and the product's default: finds, judges and names."""
+"""The deterministic reader of a turn, and the product's default: finds, judges and names.
+
+Reads which fields a turn takes back without saying what they should be instead.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from extractor.amounts.find import mark_amounts
 from extractor.amounts.value import read_value
-from extractor.contract import WHOLE, Ato, Extraction
-from extractor.fields.corrections import cleared
+from extractor.contract import WHOLE, Ato, Context, Extraction, Reading
 from extractor.fields.dates import mark_dates
-from extractor.fields.description import labelled, read_answer, read_description
-from extractor.fields.documents import mark_documents
-from extractor.fields.party import read_document
-from extractor.fields.people import answered_name, read_email, read_name, recipient_span
-from extractor.reading import Reading
+from extractor.fields.description import labelled, read_answer, read_description, service_edit
+from extractor.fields.documents import mark_documents, mark_spoken
+from extractor.fields.people import answered_name, read_document, read_email, read_name, recipient_span
 from extractor.requests import act_words
 from extractor.requests.yes_no import is_yes
-from extractor.service.edits import service_edit
-from extractor.text import hostile
-from extractor.text.cues import Cued
+from extractor.text import folding
 from extractor.text.distractors import mark_distractors, mark_named_numbers
-from extractor.text.folding import read
-from extractor.text.fragments import fragments
-from extractor.text.marks import Canvas, Kind, Skeleton
-from extractor.text.spoken import mark_spoken
-from extractor.text.vocabulary import GREETING_LINE, NOISE, TALK, is_work
+from extractor.text.folding import Cued, Text, read
+from extractor.text.fragments import Fragment, fragments
+from extractor.text.marks import GREETING_LINE, NOISE, TALK, Canvas, Kind, Skeleton, is_work
+from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
 
-if TYPE_CHECKING:
-    from extractor.contract import Context
-    from extractor.text.folding import Text
-    from extractor.text.fragments import Fragment
+WRONG: Final = (
+    r"(?:errad[oa]s?|incorret[oa]s?|trocad[oa]s?|invalid[oa]s?|diferente|equivocad[oa]|nao (?:ta|"
+    r"esta|eh|era|foi|bate|confere)|veio errad[oa]|saiu errad[oa]|nao existe|wrong|incorrect|"
+    r"nao procede)"
+)
+IS: Final = (
+    r"(?:(?:ta|esta|eh|e|foi|ficou|veio|saiu|tava|estava|que|is|aqui|ai|tudo|que eu (?:te )"
+    r"?(?:passei|mandei)|que (?:voce|ce) (?:colocou|botou|pegou)|da nota|do cliente|do servico|"
+    r"do tomador|dele|dela) )*"
+)
+VERBS: Final = (
+    r"(?:tir\w+|remov\w+|apag\w+|exclu\w+|delet\w+|retir\w+|limp\w+|esquec[ea]|desconsider\w+|"
+    r"ignor[ea]|troc\w+|mud\w+|alter\w+|corrig\w+|corrij\w+|arrum\w+|edit\w+|ajust\w+|refaz\w*|"
+    r"change|fix|remove|modific\w+|atualiz\w+)"
+)
+ARTICLE: Final = r"(?:(?:o|a|os|as|esse|essa|este|esta|aquele|meu|the|no|na|do|da|so|apenas|isso d[oa]) )*"
+
+
+def cleared(skeleton: Skeleton) -> frozenset[Campo]:
+    """Return the fields a skeleton calls wrong, or asks to change or remove."""
+    line, words = skeleton.line, skeleton.stems
+    return frozenset([campo for campo, pattern in _PATTERNS if pattern.search(line, words)])
+
+
+def _pattern(names: str, cues: str) -> Cued:
+    return Cued(
+        cues,
+        rf"\b(?:{names})\b,? {IS}{WRONG}\b"
+        rf"|\b(?:err(?:ei|ado|ou)|enganei|engan\w+|confundi|troquei|erro)(?: (?:com|em|no|na|foi|"
+        rf"eh))* {ARTICLE}(?:{names})\b"
+        rf"|\b(?:passei|mandei|digitei|coloquei|escrevi|botei|falei|informei|pegou|colocou) {ARTICLE}(?:{names})"
+        rf"(?: (?:dele|dela|do cliente|da nota))? errad[oa]"
+        rf"|\bnao (?:eh|era|foi|ta certo|esta certo|pra|para) {ARTICLE}(?:{names})\b(?! [VNDB])"
+        rf"|\b(?:{names}) (?:nao (?:eh|era|foi) (?:ess[ea]|est[ea]|isso|assim|bem isso)|errad[oa])\b"
+        rf"|\b(?:{names}) (?:que )?(?:eh|e|era) (?:outr[oa]|diferente)\b"
+        rf"|\b(?:{names}) (?:(?:eh )?que )?nao *(?:$|[,.;!])"
+        rf"|\b(?:menos|exceto|fora|tirando|salvo) (?:o|a) (?:{names})\b"
+        rf"|\b{VERBS} {ARTICLE}(?:{names})\b"
+        rf"|\b(?:wrong|outro|outra) (?:{names})\b"
+        rf"|^\W*{ARTICLE}(?:{names})\W*$",
+    )
+
+
+_PATTERNS: Final = tuple((campo, _pattern(row.words, row.stems)) for campo, row in FIELDS.items())
+
 
 TWO_NOTES: Final = Cued(
     "cad inv not out par pra pro two",
@@ -66,7 +104,7 @@ def extract(texto: str, contexto: Context) -> Extraction:
 def read_turn(texto: str, contexto: Context) -> RulesReading:
     """Read one turn and report what is left for a model. Never raises for what the user wrote."""
     text = read(texto)
-    limit = hostile.begins(text)
+    limit = folding.begins(text)
     skeleton = recognise(text, contexto)
     known = contexto.conhecidos.get(Campo.DESCRICAO)
     edit = service_edit(text, known) if known is not None else None
@@ -188,7 +226,7 @@ def _prose(
     if act in ACTS_WITHOUT_FIELDS and not (act is Ato.PERGUNTA and told) and labelled(skeleton, end) is None:
         return _Prose(Reading(), nome, pieces)
     foreign_task = act is Ato.FORA and not any(r.used for r in fields)
-    only_labelled = hostile.commands(skeleton.text) or foreign_task or bool(TWO_NOTES.search(line, skeleton.stems))
+    only_labelled = folding.commands(skeleton.text) or foreign_task or bool(TWO_NOTES.search(line, skeleton.stems))
     descricao = read_description(
         skeleton,
         contexto,

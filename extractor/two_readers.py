@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from extractor.agreement.amount import amount_of_both, only_price, undecided, without_asides, without_service
 from extractor.agreement.name import name_of_both
 from extractor.agreement.service import as_candidate, price_marks, service_of_both
-from extractor.amounts.net import names_net, two_amounts
-from extractor.amounts.reckoned import reckoned
-from extractor.contract import TALK, Ato, Extraction
-from extractor.learned.evidence import evidence
-from extractor.learned.labels import Rotulo
-from extractor.learned.reader import learned_reader
-from extractor.learned.situation import situation
+from extractor.amounts.reckoned import names_net, reckoned, two_amounts
+from extractor.contract import TALK, Ato, Context, Extraction
+from extractor.learned.evidence import Evidence, evidence, situation
+from extractor.learned.reader import LearnedReader, LearnedReading, Rotulo, learned_reader
 from extractor.requests.act_words import DISCARDS
 from extractor.requests.several import documents
-from extractor.requests.unserved import is_whole_order
 from extractor.requests.yes_no import is_firm_yes
-from extractor.rules import read_turn
+from extractor.rules import RulesReading, read_turn
 from extractor.service.whole import Whole
-from extractor.text.hostile import commands
+from extractor.text.folding import commands
+from extractor.utterance import is_whole_order
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from extractor.contract import Context
-    from extractor.learned.evidence import Evidence
-    from extractor.learned.reader import LearnedReader, LearnedReading
-    from extractor.rules import RulesReading
 
 ACT: Final = 0.6  # an act less sure than this is none
 SURE_LABEL: Final = 0.7  # a label of a document, a date or the service that outweighs the rules

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from gateway.http.wire import BUSY, NotSentError
-from state_machine.protocol.breaker import Breaker, Probes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+from state_machine.protocol.retry import Breaker, Probes
 
 FORGET_AFTER = 3600.0  # seconds without a call: a company that comes back later starts with a closed breaker
 PROBES = 5  # in vain per cooldown, over all companies: with 60 s each they leave most of a worker's slots free

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
-from state_machine.documents.service import DocumentoServico
-from state_machine.protocol.channel import NaturalKey
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
-    from decimal import Decimal
-
-    from gateway.lines import Lines
-    from gateway.nacional.layouts import LayoutChoice
-    from state_machine.cancellation.machine import MotivoCancelamento
-    from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
-    from state_machine.documents.document import Documento
-    from state_machine.invoice.fields import Campo
-    from state_machine.protocol.audit import Listagem
-    from state_machine.protocol.channel import Ambiente, Natureza
-    from state_machine.protocol.emission import (
-        Download,
-        Finding,
-        Found,
-        Misconfigured,
-        Nota,
-        NotSent,
-        Outcome,
-        Rejected,
-    )
-    from state_machine.services.own import IbsCbs
-
+from gateway.certificate.connections import Certificates
+from gateway.lines import Lines
+from gateway.nacional.layouts import LayoutChoice
+from state_machine.cancellation.machine import MotivoCancelamento
+from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
+from state_machine.documents import Documento, DocumentoServico
+from state_machine.invoice.fields import Campo
+from state_machine.protocol.audit import Listagem
+from state_machine.protocol.channel import Ambiente, NaturalKey, Natureza
+from state_machine.protocol.emission import Download, Finding, Found, Misconfigured, Nota, NotSent, Outcome, Rejected
+from state_machine.services.codes import IbsCbs
 
 Key = TypeVar("Key", bound=NaturalKey)
 
@@ -253,3 +240,18 @@ class Adapter(Protocol[Key]):
 
 FiscalGateway = Adapter[Any]
 """A channel whose keys are opaque: they come from it and go back to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an adapter is opened with: the program's settings, of which it reads its own, and its lines.
+
+    ``guard`` is called before each request leaves and raises if a database transaction is open in this task.
+    ``certificates`` are the companies' own; ``None`` where the program keeps none.
+    """
+
+    settings: Any
+    ambiente: Ambiente
+    guard: Callable[[], None]
+    lines: Lines
+    certificates: Certificates | None = None

@@ -5,11 +5,9 @@ from __future__ import annotations
 import ctypes
 import resource
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 # The environment is one path: no secret is in it, and nothing that changes how Python or OpenSSL run.

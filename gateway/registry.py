@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
+from gateway.certificate.connections import Certificates
+from gateway.lines import CallKind, Lines
 from gateway.nacional import adapter as nacional
-from gateway.nacional.adn.distribution import Distribution
-from gateway.nacional.adn.parameters import CityParameters
+from gateway.nacional.adn import CityParameters, Distribution
 from gateway.nacional.payload import left_out, unfit
 from gateway.plugnotas import adapter as plugnotas
+from gateway.port import FiscalGateway, Surroundings
+from state_machine.protocol.channel import Ambiente, Canal, Natureza
+from state_machine.services.codes import Servico
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from gateway.certificate.access import Certificates
-    from gateway.lines import CallKind, Lines
-    from gateway.port import FiscalGateway
-    from state_machine.protocol.channel import Ambiente, Canal, Natureza
-    from state_machine.services.own import Servico
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What an adapter is opened with: the program's settings, of which it reads its own, and its lines.
-
-    ``guard`` is called before each request leaves and raises if a database transaction is open in this task.
-    ``certificates`` are the companies' own; ``None`` where the program keeps none.
-    """
-
-    settings: Any
-    ambiente: Ambiente
-    guard: Callable[[], None]
-    lines: Lines
-    certificates: Certificates | None = None
 
 
 @dataclass(frozen=True, slots=True)

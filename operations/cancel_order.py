@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 from persistence.db.clock import database_now
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
 from persistence.fiscal import cancellations, issued
-from persistence.idempotency.key import InvalidKeyError, Operation
-from persistence.idempotency.records import Conflict, Failed, InProgress, Replay, Started, begin, succeed
+from persistence.idempotency.records import (
+    Conflict,
+    Failed,
+    InProgress,
+    InvalidKeyError,
+    Operation,
+    Replay,
+    Started,
+    begin,
+    succeed,
+)
 from state_machine.cancellation.machine import (
     Codigo,
     ConfirmouCancelamento,
+    MotivoCancelamento,
     Motivou,
+    NotaEmitida,
     StatusNota,
     Substituiu,
     abre,
@@ -20,14 +32,9 @@ from state_machine.cancellation.machine import (
     motivo_de,
 )
 from state_machine.catalogue.texts.cancellation import descreve
-from state_machine.catalogue.texts.substitution import fim
+from state_machine.invoice.summary import fim
 from state_machine.values.documents import normaliza
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-    from state_machine.cancellation.machine import MotivoCancelamento, NotaEmitida
 
 
 class CancelError(ProsaError):

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+from gateway.registry import ChannelRow
 from operations.company import left_out, one_series
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
-from persistence.audit.records import COMMAND_LINE
+from persistence.audit.records import COMMAND_LINE, Author
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
 from persistence.people import channels
 from persistence.tables import empresa
 from persistence.versions import AnotherVersionError
-from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
+from state_machine.protocol.channel import Ambiente, Canal, Natureza, TipoDocumento
 from state_machine.values.documents import CNPJ, DocumentoInvalido
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gateway.registry import ChannelRow
-    from persistence.audit.records import Author
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-    from state_machine.protocol.channel import Natureza
 
 Word = TypeVar("Word", bound=StrEnum)
 KnownChannels: TypeAlias = "Mapping[str, ChannelRow]"

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gateway.registry import ChannelRow
 from operations.protocol import CommandRefusedError
+from persistence.access.accounts import Alcance
 from persistence.audit import records as audit
+from persistence.audit.records import Author
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
 from persistence.people import channels, services
 from persistence.people import companies as people
-from state_machine.protocol.channel import Canal, TipoDocumento
-from state_machine.services.own import APURACOES_IBSCBS, ATIVIDADES_SN
+from persistence.people.companies import Revogado
+from state_machine.protocol.channel import Canal, Natureza, TipoDocumento
+from state_machine.services.codes import APURACOES_IBSCBS, ATIVIDADES_SN
 from state_machine.values.documents import CNPJ, DocumentoInvalido
-from state_machine.values.text.untrusted import single_line
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gateway.registry import ChannelRow
-    from persistence.access.accounts import Alcance
-    from persistence.audit.records import Author
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-    from persistence.people.companies import Revogado
-    from state_machine.protocol.channel import Natureza
+from state_machine.values.text import single_line
 
 REGIMES = ("mei", "simples", "simples-pendente", "normal")
 # Most of our users are MEI; 170101 is "assessoria ou consultoria de qualquer natureza" of the national list.

@@ -1,18 +1,67 @@
-"""Answers a person's LGPD request: a copy of everything, or an erasure with its audit."""
+"""Answers a person's LGPD request: a copy of everything, or an erasure with its audit.
+
+``prosa contatos``: shows staff who wrote from a number that no company knows.
+
+What an authority is told of a company that issues: its registration, as an invoice carries it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rich.console import Console
+from rich.table import Table
+
+from gateway.port import Prestador, Tributos
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
+from persistence.conversations import conversations
 from persistence.db.clock import database_now
-from persistence.people.erase import Impedimentos, erase, obstacles
-from persistence.people.person import Pessoa, UnreadablePersonError, count, export, find
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
+from persistence.people.companies import Empresa
+from persistence.people.person import Impedimentos, Pessoa, UnreadablePersonError, count, erase, export, find, obstacles
+from state_machine.services.codes import Servico
 
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
+
+async def show_unknown(database: Database) -> None:
+    """Print a table, the most recent first."""
+    async with database.transaction() as connection:
+        rows = await conversations.unknown_contacts(connection)
+    if not rows:
+        Console().print("Nenhum número desconhecido escreveu.")
+        return
+    table = Table("Telefone", "Nome no perfil", "Mensagens", "Última", title="Números sem empresa")
+    for row in rows:
+        ultima = row.ultima_entrada_em.strftime("%d/%m/%Y %H:%M UTC")
+        table.add_row(row.wa_id or row.endereco, row.nome_perfil or "", str(row.mensagens), ultima)
+    Console().print(table)
+    Console().print("Para liberar um número: prosa empresa add … --usuario +<telefone>")
+
+
+def issuer_of(empresa: Empresa, servico: Servico) -> Prestador:
+    """Return who issues an invoice of one of the company's services; a burden that is told in part is not told."""
+    burden = (empresa.tributos_federal, empresa.tributos_estadual, empresa.tributos_municipal)
+    told = [part for part in burden if part is not None]
+    return Prestador(
+        cnpj=empresa.cnpj,
+        razao_social=empresa.razao_social,
+        inscricao_municipal=empresa.inscricao_municipal,
+        municipio_ibge=empresa.municipio_ibge,
+        regime=empresa.regime,
+        codigo_servico=servico.codigo,
+        cnae=empresa.cnae,
+        aliquota=empresa.aliquota,
+        tributos_sn=empresa.tributos_sn,
+        tributos=Tributos(*told) if len(told) == len(burden) else None,
+        informa_im=empresa.informa_im,
+        codigo_nbs=servico.nbs,
+        ibs_cbs=servico.grupo,
+        apuracao_ibscbs=empresa.apuracao_ibscbs,
+        atividade_sn=servico.atividade_sn,
+    )
+
 
 SEM_REDE = "linha de comando"  # who asks, where no account of the console does
 

@@ -1,29 +1,34 @@
-"""What staff may do to the emission protocol from a terminal: let a company go on, order a new attempt."""
+"""What staff may do to the emission protocol from a terminal: let a company go on, order a new attempt.
+
+``prosa numeracao``: shows each sequence of RPS numbers with its gaps, explains one, blocks or frees a sequence.
+
+``prosa idempotencia``: lists operations of which nobody knows how they ended, or all of one process.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import Any
 
 import sqlalchemy as sa
 
 from persistence.audit import records as audit
-from persistence.audit.records import COMMAND_LINE
+from persistence.audit.records import COMMAND_LINE, Author
 from persistence.conversations import snapshots
-from persistence.fiscal import attempts, suspension
-from persistence.queue.arrival import Arrival
-from persistence.queue.inbox import Inbox
-from persistence.rows.inbox_rows import OrderRow
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
+from persistence.fiscal import attempts, numbering, suspension
+from persistence.fiscal.numbering import NumeroOcupadoError
+from persistence.idempotency import records as idempotency
+from persistence.idempotency.records import Registro
+from persistence.queue.inbox import Arrival, Inbox
+from persistence.rows import OrderRow
 from persistence.tables import empresa
-from state_machine.machine.states import Estado
+from state_machine.invoice.session import Estado
 from state_machine.protocol.emission import EM_CURSO, StatusEmissao
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from persistence.audit.records import Author
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-
+from state_machine.values.local_time import SAO_PAULO
 
 _ABERTAS = EM_CURSO | {StatusEmissao.ERRO}
 
@@ -126,3 +131,97 @@ def _refusal(row: Any, *, repaired: bool) -> str | None:
     if row.pendente is not None:
         return f"a prefeitura recusou o campo {row.pendente}: quem corrige é a pessoa, pelo botão Corrigir nota"
     return None
+
+
+_RANGE = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
+
+
+async def numbering_report(database: Database) -> list[str]:
+    """Return lines for a terminal: a sequence, then its gaps, those without an explanation first."""
+    lines: list[str] = []
+    async with database.transaction() as connection:
+        for conhecida in await numbering.sequences(connection):
+            s = conhecida.sequencia
+            lines.append(
+                f"{conhecida.id} · {conhecida.razao_social} · município {s.municipio} · série {s.serie} · {s.ambiente}"
+                f" · {conhecida.primeiro} a {conhecida.ultimo}"
+            )
+            if conhecida.bloqueado is not None:
+                lines.append(f"    BLOQUEADA: {conhecida.bloqueado} (prosa numeracao --desbloquear libera)")
+            buracos = await numbering.gaps(connection, s)
+            lines += [f"    BURACO {_text(buraco)}: sem nota e sem explicação" for buraco in buracos]
+            explicados = await numbering.explained(connection, s)
+            lines += [f"    {_text(faixa)}: sem nota, explicado: {motivo}" for faixa, motivo in explicados]
+            if not buracos and not explicados:
+                lines.append("    sem buracos")
+    return lines or ["Nenhuma sequência: o gateway numera (prosa empresa add … --serie-rps muda isso)."]
+
+
+async def explain(database: Database, sequencia_id: int | None, numeros: str, motivo: str) -> list[str]:
+    """Store why no note will ever come of these numbers; refused while one may."""
+    found = _RANGE.fullmatch(numeros.strip())
+    if found is None or sequencia_id is None or not motivo.strip():
+        raise CommandRefusedError("Diga --explicar 12 ou 12-14, --sequencia e --motivo; nada mudou.")
+    de, ate = int(found[1]), int(found[2] or found[1])
+    try:
+        async with database.transaction() as connection:
+            conhecidas = {c.id: c.sequencia for c in await numbering.sequences(connection)}
+            if sequencia_id not in conhecidas:
+                raise CommandRefusedError(f"Não há sequência {sequencia_id}; nada mudou.")
+            await numbering.void(connection, conhecidas[sequencia_id], range(de, ate + 1), motivo.strip())
+    except NumeroOcupadoError as error:
+        raise CommandRefusedError(
+            f"{numeros}: algum deles tem nota, pode vir a ter, ou nunca foi dado; nada mudou."
+        ) from error
+    return [f"{numeros}: explicado."]
+
+
+async def block(database: Database, sequencia_id: int | None, motivo: str | None) -> list[str]:
+    """Stop a sequence with its reason, or let it go on where ``motivo`` is ``None``."""
+    if sequencia_id is None or (motivo is not None and not motivo.strip()):
+        raise CommandRefusedError("Diga --sequencia e, para bloquear, --motivo; nada mudou.")
+    async with database.transaction() as connection:
+        if not await numbering.block(connection, sequencia_id, motivo.strip() if motivo is not None else None):
+            raise CommandRefusedError(f"Não há sequência {sequencia_id}; nada mudou.")
+    if motivo is None:
+        return [f"Sequência {sequencia_id} liberada: as próximas notas voltam a receber números."]
+    return [f"Sequência {sequencia_id} bloqueada: nenhuma nota recebe número dela até --desbloquear."]
+
+
+def _text(faixa: range) -> str:
+    return str(faixa.start) if len(faixa) == 1 else f"{faixa.start} a {faixa.stop - 1}"
+
+
+SHOWN = 100  # open ones: more than a person reads, and the last line says that there are more
+_ENDED = {"SUCCESS": "concluída", "FAILED": "certamente não aconteceu"}
+
+
+async def idempotency_report(database: Database, processo: str | None) -> list[str]:
+    """Return a line for each record: the open ones, or those of the process (a ``sessao_id``, say) that is named."""
+    async with database.transaction() as connection:
+        if processo is not None:
+            found = await idempotency.of_process(connection, processo)
+            return [_line(registro) for registro in found] or [
+                f"Nenhuma operação do processo {processo}: não houve, ou terminou há mais de um dia e foi esquecida."
+            ]
+        found = await idempotency.open_records(connection, SHOWN + 1)
+    lines = [_line(registro) for registro in found[:SHOWN]]
+    if len(found) > SHOWN:
+        lines.append("Há mais operações abertas, mais novas que estas.")
+    return lines or ["Nenhuma operação aberta: de todas se sabe como terminaram."]
+
+
+def _line(registro: Registro) -> str:
+    desde = registro.created_at.astimezone(SAO_PAULO)
+    tentativas = f" · {registro.retry_count} novas tentativas" if registro.retry_count else ""
+    motivo = f": {registro.error_message}" if registro.error_message else ""
+    return (
+        f"{registro.operation_name} · {registro.process_instance_id} · {registro.activity_id}"
+        f" · desde {desde:%d/%m %H:%M:%S} · {_standing(registro)}{motivo}{tentativas}"
+    )
+
+
+def _standing(registro: Registro) -> str:
+    if registro.em_maos:
+        return "em andamento"
+    return _ENDED.get(registro.status, "sem resposta: a Prosa pergunta antes de repetir")

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from operations.channel import company_of
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
-from persistence.audit.records import COMMAND_LINE
+from persistence.audit.records import COMMAND_LINE, Author
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
 from persistence.people import services
-from state_machine.services.codes import digits, dotted, nbs, plain_digits, table
-from state_machine.services.own import ATIVIDADES_SN, IbsCbs, Servico
-from state_machine.values.text.length import tamanho
-from state_machine.values.text.untrusted import single_line
-
-if TYPE_CHECKING:
-    from persistence.audit.records import Author
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
+from state_machine.services.codes import ATIVIDADES_SN, IbsCbs, Servico, digits, dotted, nbs, plain_digits, table
+from state_machine.values.text import single_line, tamanho
 
 LONGEST: Final = 60  # UTF-16 units of a company's own words for a code: more is not shown beside its number
 MOST: Final = 40  # codes of a company; who has more issues for several businesses

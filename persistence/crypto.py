@@ -7,16 +7,14 @@ import binascii
 import hashlib
 import hmac
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 KEY_BYTES: Final = 32  # AES-256
 _NONCE_BYTES: Final = 12  # NIST SP 800-38D; random ones are safe for 2^32 seals under one key, and we make few

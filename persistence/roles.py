@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 from sqlalchemy.engine import make_url
 
-from persistence.db.dsn import for_asyncpg
+from persistence.db.engine import for_asyncpg
 from state_machine.values.errors import ProsaError
 
 GRANT_LOCK = 7_015_023  # any constant; two that grant at once would change the same catalogue rows

@@ -7,17 +7,16 @@ lane is given back as it was.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from state_machine.values.errors import ProsaError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from enum import StrEnum
+Word = TypeVar("Word", bound=StrEnum)
 
-    Word = TypeVar("Word", bound=StrEnum)
 
 _EMPTY: tuple[Any, ...] = (None, "", "null", [], {}, False)  # what a field says that nobody has filled
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from persistence.db.dsn import for_asyncpg
+from persistence.db.engine import for_asyncpg
 
 if TYPE_CHECKING:
     from persistence.db.engine import Database

@@ -22,8 +22,8 @@ from aiohttp import ClientSession, CookieJar, web
 from aiohttp.test_utils import TestServer
 
 from console.access.accounts import Enrolment, enrol
-from console.access.credentials import new_secret
 from console.app import create_console, mount
+from console.deps import new_secret
 from persistence.access.accounts import Papel
 from persistence.crypto import KEY_BYTES, Vault
 from persistence.db.engine import Database

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from console.routes import ROTAS
+from console.app import ROTAS
 from persistence.access.accounts import Papel
 from proofs.diagrams.generated import between, rewrite_pages
 

@@ -26,7 +26,7 @@ from api.app import create_api, mount
 from api.batches import BUDGET
 from api.call import ApiDeps
 from bot.process.run import settle
-from operations.api.keys import make_key
+from operations.api import make_key
 from operations.company import add_company
 from persistence.db.engine import Database
 from persistence.db.migrate import upgrade

@@ -7,15 +7,13 @@ import logging
 import re
 import sys
 import traceback
+from collections.abc import MutableMapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TextIO
+from typing import Any, ClassVar, TextIO
 
 import orjson
 import structlog
-
-if TYPE_CHECKING:
-    from collections.abc import MutableMapping
 
 # Field names whose values are ours: counts, ids that we made, names of classes, technical addresses. Anything else is
 # dropped, so that a new field must be thought about before it can be read in a log.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from persistence.embedded.parent_death import PR_SET_PDEATHSIG, die_with_parent
+from persistence.embedded.home import PR_SET_PDEATHSIG, die_with_parent
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

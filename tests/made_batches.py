@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from operations.batches.upload import Upload, upload
+from operations.batches import Upload, upload
 from operations.company import add_company
 from persistence.batches import records
 from proofs.demo.world import COMPANY

@@ -12,7 +12,7 @@ import asyncpg
 from alembic import command
 from alembic.config import Config
 
-from persistence.db.dsn import for_sqlalchemy
+from persistence.db.engine import for_sqlalchemy
 from persistence.db.migrate import _SCRIPTS, upgrade
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from state_machine.documents.service import DocumentoServico
+from state_machine.documents import DocumentoServico
 from tests.owner import as_owner
 
 if TYPE_CHECKING:

@@ -1,19 +1,25 @@
-"""Reads request bodies within bounds: a length, a deadline, and one budget of unauthenticated bytes for the process."""
+"""Reads request bodies within bounds: a length, a deadline, and one budget of unauthenticated bytes for the process.
+
+Reads a form with a file, at whichever door it comes: known names, each once, within bounds of size and time.
+
+Decides whether a webhook comes from whom it says; without a secret it admits nobody.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hmac
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
-from aiohttp import web
+from aiohttp import BodyPartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 
-from webhooks.addresses import client_address
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from webhooks.addresses import Network
+from webhooks.whatsapp_payload import Network, client_address
 
 READ_SECONDS: Final = 10.0  # 3 MiB on a slow line; a sender that stalls must not hold a connection
 SMALL: Final = 64 * 1024  # bytes; an ordinary notification has 1 to 5 kB, the longest form 64 kB
@@ -104,3 +110,119 @@ async def _whole(request: web.Request, limit: int, take: Callable[[int], None]) 
         if len(raw) > limit:
             raise web.HTTPRequestEntityTooLarge(limit, len(raw))
     return bytes(raw)
+
+
+FILE: Final = "arquivo"
+# What the reader of forms raises of a stranger's bytes; too long a name of a character set is a RuntimeError there.
+_MALFORMED: Final = (ValueError, RuntimeError, AssertionError, HttpProcessingError, web.RequestPayloadError)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What came: the file and its name, both empty where none did, and each other field as it was sent."""
+
+    nome: str
+    content: bytes
+    fields: dict[str, bytes]
+
+
+async def read_form(
+    request: web.Request, bodies: Bodies, names: Collection[str], *, file: int, rest: int, seconds: float
+) -> Form:
+    """Return a form of at most ``file`` bytes of a file, and ``rest`` of the fields ``names`` and what is around them.
+
+    Raises 415 for another body or a compressed one, 413 beyond the bounds, 503 where the budget has no room, 408 when
+    it does not come in time, and 400 at the first part that is none of ours, comes twice, nests, or makes no sense.
+    """
+    if request.content_type != "multipart/form-data" or "Content-Encoding" in request.headers:
+        raise web.HTTPUnsupportedMediaType
+    size, limit = request.content_length, file + rest
+    if size is not None and size > limit:
+        raise web.HTTPRequestEntityTooLarge(limit, size)
+    try:
+        with bodies.room(request, limit if size is None else size) as take:
+            async with asyncio.timeout(seconds):
+                return await _form(request, take, names, file, rest)
+    except TimeoutError:
+        raise web.HTTPRequestTimeout from None
+    except _MALFORMED:
+        raise web.HTTPBadRequest from None
+
+
+async def _form(
+    request: web.Request, take: Callable[[int], None], names: Collection[str], file: int, rest: int
+) -> Form:
+    """Raises ``ValueError`` at the first part that is none of ours, comes twice or nests.
+
+    Thousands of parts fit into a body, and each costs the event loop as much as a small form.
+    """
+    nome, content = "", b""
+    fields: dict[str, bytes] = {}
+    expected = {FILE, *names}
+    reader = await request.multipart()
+    while (part := await reader.next()) is not None:
+        if not isinstance(part, BodyPartReader) or part.name not in expected:
+            raise ValueError("not a part of ours")
+        expected.remove(part.name)
+        if part.name == FILE:
+            nome, content = part.filename or "", await _content(part, take, file)
+        else:
+            fields[part.name] = await _content(part, take, rest)
+            rest -= len(fields[part.name])
+    return Form(nome, content, fields)
+
+
+async def _content(part: BodyPartReader, take: Callable[[int], None], most: int) -> bytes:
+    content = bytearray()
+    while chunk := await part.read_chunk():
+        take(len(chunk))
+        content += chunk
+        if len(content) > most:
+            raise web.HTTPRequestEntityTooLarge(most, len(content))
+    return bytes(content)
+
+
+_SCHEME = "sha256="
+_SHAPE = re.compile(r"sha256=[0-9a-f]{64}")
+
+
+def may_be_signed(signature: str | None) -> bool:
+    """True when this is a signature at all: of anything else no body needs to be read."""
+    return signature is not None and _SHAPE.fullmatch(signature) is not None
+
+
+def signed_by_any(raw: bytes, signature: str | None, secrets: Sequence[bytes]) -> bool:
+    """True when ``X-Hub-Signature-256`` is the HMAC-SHA256 of the body under one of ``secrets`` (two while rotating).
+
+    The raw bytes count: Meta signs the body as sent, and parsing would lose its escapes.
+    """
+    if signature is None or not signature.startswith(_SCHEME):
+        return False
+    presented = _bytes(signature.removeprefix(_SCHEME))
+    expected = (_digest(secret, raw) for secret in secrets if secret)
+    return _any_equal(presented, expected)
+
+
+def is_any(presented: str | None, secrets: Sequence[bytes]) -> bool:
+    """True when ``presented`` is one of ``secrets``."""
+    return presented is not None and _any_equal(_bytes(presented), (secret for secret in secrets if secret))
+
+
+def _digest(secret: bytes, raw: bytes) -> bytes:
+    made = _keyed(secret).copy()
+    made.update(raw)
+    return made.hexdigest().encode()
+
+
+@lru_cache(maxsize=8)  # two while rotating; a key is worked in once, which takes as long as a body
+def _keyed(secret: bytes) -> hmac.HMAC:
+    return hmac.new(secret, digestmod="sha256")
+
+
+def _any_equal(presented: bytes, expected: Iterable[bytes]) -> bool:
+    equal = [hmac.compare_digest(presented, value) for value in expected]  # all of them, to take the same time
+    return any(equal)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")  # headers may hold any byte; compare_digest refuses non-ASCII text

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
-from persistence.db import jsontext
-from persistence.queue.arrival import Arrival
-from persistence.rows.inbox_rows import GatewayRow, HintedNote
-from webhooks.bodies import read_body
-from webhooks.deps import DEPS
-from webhooks.security import is_any
-from webhooks.storing import refused, store
+from persistence.db import connection
+from persistence.queue.inbox import Arrival
+from persistence.rows import GatewayRow, HintedNote
+from webhooks.bodies import is_any, read_body
+from webhooks.deps import DEPS, NamedNote, refused, store
 from webhooks.whatsapp_payload import correlation
-
-if TYPE_CHECKING:
-    from webhooks.deps import NamedNote
 
 PATH = "/webhooks/gateway/{secret}"
 HEADER = "X-Prosa-Secret"
@@ -68,8 +63,8 @@ def _arrival(chave: str, lane: str, corpo: Any, hints: list[NamedNote]) -> Arriv
 def _corpo(raw: bytes) -> Any:
     """Return the body as JSON where it is that and can be stored, else as text."""
     try:
-        corpo = jsontext.read(raw)
-        jsontext.storable({"corpo": corpo})  # as it will be stored: a level deeper than it is
+        corpo = connection.read(raw)
+        connection.storable({"corpo": corpo})  # as it will be stored: a level deeper than it is
     except ValueError:
         return raw.decode("utf-8", "replace")
     return corpo

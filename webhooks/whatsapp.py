@@ -8,12 +8,9 @@ import orjson
 import structlog
 from aiohttp import web
 
-from persistence.db.jsontext import UnstorableError
-from persistence.db.outage import is_objection
-from webhooks.bodies import read_body
-from webhooks.deps import DEPS, WebhookDeps
-from webhooks.security import is_any, may_be_signed, signed_by_any
-from webhooks.storing import refused, store, unavailable
+from persistence.db.connection import UnstorableError, is_objection
+from webhooks.bodies import is_any, may_be_signed, read_body, signed_by_any
+from webhooks.deps import DEPS, WebhookDeps, refused, store, unavailable
 from webhooks.whatsapp_payload import Notification, read_notification, unreadable
 
 PATH = "/webhooks/whatsapp"

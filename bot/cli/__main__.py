@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from bot.cli import fiscal as cli_fiscal
 from bot.cli import services as cli_services
-from bot.cli.api import app as api
-from bot.cli.audit import auditoria, conferir
-from bot.cli.batches import app as lote
-from bot.cli.cancel import cancelar
 from bot.cli.doctor import doctor
 from bot.cli.opening import fail, on_database, run_part, settings, with_storage
-from bot.cli.person import app as pessoa
+from bot.cli.services import app as lote
+from bot.cli.services import cancelar
+from bot.cli.staff import api_app as api
 from bot.cli.staff import app as staff
+from bot.cli.staff import auditoria, conferir
+from bot.cli.staff import pessoa_app as pessoa
 from bot.cli.words import run
-
-if TYPE_CHECKING:
-    from bot.process.servers import Storage
-    from persistence.db.engine import Database
+from bot.process.servers import Storage
+from persistence.db.engine import Database
 
 # Modules are imported inside the commands: `prosa --help` must not wait for a database driver.
 
@@ -203,7 +201,7 @@ def empresa_remover_usuario(
 @app.command()
 def contatos() -> None:
     """Lista números que escreveram e não pertencem a nenhuma empresa."""
-    from operations.contacts import show_unknown
+    from operations.person import show_unknown
 
     on_database(show_unknown)
 

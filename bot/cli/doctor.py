@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-if TYPE_CHECKING:
-    from bot.operator.doctor import Achado
-    from bot.settings import Settings
+from bot.operator.doctor import Achado
+from bot.settings import Settings
 
 ENV_FILE = Path(".env")
 
@@ -23,8 +21,7 @@ def doctor() -> None:
     from pydantic import ValidationError
 
     from bot.operator.doctor import Veredito
-    from bot.settings import Settings
-    from bot.settings_refused import wrongs
+    from bot.settings import Settings, wrongs
     from telemetry.logs import configure
 
     configure("ERROR", "console")
@@ -45,9 +42,16 @@ def doctor() -> None:
 
 
 async def _look(settings: Settings) -> list[Achado]:
-    from bot.operator.doctor import about_database, about_disk, about_env_file, about_redis, about_settings
-    from bot.operator.doctor_history import about_history
-    from bot.operator.doctor_upstreams import about_gateway, about_meta
+    from bot.operator.doctor import (
+        about_database,
+        about_disk,
+        about_env_file,
+        about_gateway,
+        about_history,
+        about_meta,
+        about_redis,
+        about_settings,
+    )
 
     asked = await asyncio.gather(
         about_meta(settings),

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from pathlib import Path  # noqa: TC003 - typer reads the annotations of commands
-from typing import TYPE_CHECKING, Annotated, Final
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 
 from bot.cli.opening import fail, on_database, settings
-
-if TYPE_CHECKING:
-    from persistence.db.engine import Database
+from persistence.db.engine import Database
 
 PASSWORD: Final = "PROSA_PFX_SENHA"  # noqa: S105 - the name of a variable, which no setting has: it is for one command
 
@@ -56,7 +54,7 @@ def certificado(
     ] = False,
 ) -> None:
     """Guarda o certificado A1 da empresa, ou só anota até quando vale o do gateway; o console avisa antes."""
-    from operations.certificate.custody import destroy_certificate, former_certificate, keep_certificate, note_expiry
+    from operations.certificate import destroy_certificate, former_certificate, keep_certificate, note_expiry
 
     senha = os.environ.pop(PASSWORD, None)  # no process that is started from here on gets it
     if [vence is not None, pfx is not None, destruir, anterior].count(True) != 1:
@@ -145,7 +143,7 @@ def verificar(
     able: list[bool] = []
 
     async def work(database: Database) -> list[str]:
-        from bot.operator.restoring import channels_of
+        from bot.operator.reconcile import channels_of
 
         async with channels_of(chosen, database) as channels:
             found = await verify(database, channels, cnpj, canario=canario)
@@ -183,12 +181,13 @@ def numeracao(
     desbloquear: Annotated[bool, typer.Option("--desbloquear", help="Volta a dar números desta sequência.")] = False,
 ) -> None:
     """Mostra as sequências de RPS e seus buracos; ou explica um buraco, bloqueia ou libera uma sequência."""
-    from operations.numbering import block, explain, report
+    from operations.protocol import block, explain
+    from operations.protocol import numbering_report as of_numbers
 
     if bloquear or desbloquear:
         on_database(lambda database: block(database, sequencia, motivo if bloquear else None))
     elif explicar is None:
-        on_database(report)
+        on_database(of_numbers)
     else:
         on_database(lambda database: explain(database, sequencia, explicar, motivo))
 
@@ -213,7 +212,7 @@ def restaurado(
     chosen = settings(quiet=True)
 
     async def work(database: Database) -> list[str]:
-        from bot.operator.restoring import channels_of
+        from bot.operator.reconcile import channels_of
 
         if sem_perguntar:
             return await restore(database, rps or (), tudo=tudo)
@@ -234,6 +233,6 @@ def idempotencia(
     ] = None,
 ) -> None:
     """Lista as operações de que ninguém sabe como terminaram; ou todas as de um processo."""
-    from operations.idempotency import report
+    from operations.protocol import idempotency_report
 
-    on_database(lambda database: report(database, processo))
+    on_database(lambda database: idempotency_report(database, processo))

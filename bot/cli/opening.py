@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import typer
 
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
-
-    from bot.process.servers import Storage
-    from bot.settings import Settings
-    from persistence.db.engine import Database
+from bot.process.servers import Storage
+from bot.settings import Settings
+from persistence.db.engine import Database
 
 DEMO = "demo"  # the demo's home, inside the program's
 
@@ -42,8 +40,7 @@ def settings(*, secrets: bool = False, quiet: bool = False) -> Settings:
     """
     from pydantic import ValidationError
 
-    from bot.settings import MissingSettingError, Settings
-    from bot.settings_refused import refusal
+    from bot.settings import MissingSettingError, Settings, refusal
     from gateway import process_apart
     from telemetry.logs import configure
 
@@ -118,9 +115,8 @@ def until_stopped(
     """
     import uvloop
 
-    from bot.process.listening import listening
-    from bot.process.servers import open_storage
-    from bot.process.shutdown import Ending
+    from bot.process.run import Ending
+    from bot.process.servers import listening, open_storage
 
     ending = Ending()
 
@@ -170,7 +166,7 @@ async def _then(begin: Callable[[], None], wait: Coroutine[object, object, objec
 def _end_with(error: Exception, home: str) -> NoReturn:
     import structlog
 
-    from bot.process.failures import complaint, unforeseen
+    from bot.cli.words import complaint, unforeseen
 
     said = complaint(error, home)
     if said is None:

@@ -1,15 +1,20 @@
-"""The words of the commands about national service codes: which one everyday words mean, which ones a company has."""
+"""The words of the commands about national service codes: which one everyday words mean, which ones a company has.
+
+The words of ``prosa cancelar``: its options, made into an order to cancel.
+
+``prosa lote``: a list of addresses is read, sent after a yes, asked about, stopped.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from bot.cli.opening import fail, on_database
-
-if TYPE_CHECKING:
-    from state_machine.services.search import ServiceHit
+from bot.cli.opening import fail, on_database, settings, with_storage
+from bot.process.servers import Storage
+from state_machine.services.search import ServiceHit
 
 
 def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
@@ -85,3 +90,94 @@ def _told(hit: ServiceHit) -> str:
     from state_machine.services.codes import dotted
 
     return f"{dotted(hit.codigo)}  {hit.texto}  [{', '.join(hit.palavras)}]"
+
+
+def cancelar(
+    nota: Annotated[str, typer.Argument(help="Número da nota, nossa referência ou id no gateway.")],
+    motivo: Annotated[str, typer.Option(help="Por que, em uma frase de 15 a 255 letras.")],
+    codigo: Annotated[str, typer.Option(help="1 erro na emissão, 2 serviço não prestado, 9 outros.")] = "9",
+    empresa: Annotated[
+        str | None, typer.Option(help="CNPJ de quem emitiu, se o número existir em mais de uma.")
+    ] = None,
+    chave: Annotated[str | None, typer.Option(help="Chave de idempotência: a mesma chave, a mesma resposta.")] = None,
+) -> None:
+    """Pede o cancelamento de uma nota emitida; repetir o comando não pede outra vez."""
+    chosen = settings(secrets=True, quiet=True)
+
+    async def work(storage: Storage) -> None:
+        from bot.house import open_house
+        from operations.cancel_order import CancelError, Ordem, cancel, standing
+
+        async with open_house(chosen, storage.database_url, storage.redis_url) as house:
+            try:
+                feito = await cancel(
+                    house.database, Ordem(nota=nota, motivo=motivo, codigo=codigo, empresa=empresa, chave=chave)
+                )
+            except CancelError as error:
+                fail(str(error))
+            typer.echo(feito.resposta)
+            await house.pumps["cancellations"].run_once()  # at once, also where no worker runs
+            typer.echo(await standing(house.database, feito.emissao_id))
+
+    with_storage(chosen, work)
+
+
+app = typer.Typer(no_args_is_help=True, help="Listas que viram e-mails, cada um uma vez.")
+
+
+@app.command("enviar")
+def enviar(
+    arquivo: Annotated[Path, typer.Argument(help="Arquivo .csv com uma coluna email no cabeçalho.")],
+    empresa: Annotated[str, typer.Option(help="CNPJ da empresa que envia.")],
+    tipo: Annotated[str, typer.Option(help="O que as linhas viram: envio.")] = "envio",
+    assunto: Annotated[str | None, typer.Option(help="Assunto das linhas que não têm um; {nome} é a coluna.")] = None,
+    mensagem: Annotated[str | None, typer.Option(help="Texto das linhas que não têm um; {nome} é a coluna.")] = None,
+    confirmar: Annotated[str | None, typer.Option(help="Revisão mostrada; sem ela nada é enviado.")] = None,
+    repetir: Annotated[bool, typer.Option("--repetir", help="Mesmo conteúdo com outro nome: outro envio.")] = False,
+) -> None:
+    """Lê uma lista e mostra o que leu; envia só com a revisão que mostrou."""
+    from operations.batches import Upload, send_list
+    from state_machine.mailing.reading import LARGEST
+
+    try:
+        with arquivo.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except OSError as error:
+        fail(f"Não foi possível ler {arquivo}: {error.strerror}. Nada mudou.")
+    chosen = settings(quiet=True)
+    reachable = bool(chosen.smtp_url.get_secret_value())
+    upload = Upload(nome_arquivo=arquivo.name, conteudo=content, assunto=assunto, mensagem=mensagem, repetir=repetir)
+    on_database(
+        lambda database: send_list(
+            database, cnpj=empresa, tipo=tipo, file=upload, confirmar=confirmar, reachable=reachable
+        ),
+        chosen,
+    )
+
+
+@app.command("estado")
+def estado(lote: Annotated[int, typer.Argument(help="Número do lote.")]) -> None:
+    """Mostra como está um lote: o que saiu, o que espera, o que foi recusado."""
+    from operations.batches import show_batch
+
+    on_database(lambda database: show_batch(database, lote))
+
+
+@app.command("parar")
+def parar(lote: Annotated[int, typer.Argument(help="Número do lote.")]) -> None:
+    """Para um lote: o que não saiu não sai mais."""
+    from operations.batches import stop_batch
+
+    on_database(lambda database: stop_batch(database, lote))
+
+
+@app.command("liberar")
+def liberar(
+    email: Annotated[str, typer.Argument(help="Endereço que não recebe mais.")],
+    empresa: Annotated[str, typer.Option(help="CNPJ da empresa que envia.")],
+    motivo: Annotated[str, typer.Option(help="Quem pediu, e quando; fica na auditoria.")],
+) -> None:
+    """Deixa um endereço que saiu dos envios receber de novo, a pedido de quem o lê."""
+    from operations.batches import release
+
+    on_database(lambda database: release(database, empresa, email, motivo))

@@ -1,18 +1,26 @@
-"""``prosa staff …``: the words by which an operator gives people access to the console."""
+"""``prosa staff …``: the words by which an operator gives people access to the console.
+
+``prosa pessoa …``: the words by which an operator answers an LGPD request.
+
+``prosa api``: the API as a process, and the words by which an operator gives other systems keys of it.
+
+The words of ``prosa conferir`` and ``prosa auditoria``: prints what was found, and ends with its status.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from bot.cli.opening import DEMO, fail, on_database, settings
-
-if TYPE_CHECKING:
-    from bot.settings import Settings
-    from console.access.accounts import Enrolment
-    from persistence.db.engine import Database
+from bot.cli.opening import DEMO, database_of, fail, on_database, run_part, settings, with_storage
+from bot.process.servers import Storage
+from bot.settings import Settings
+from console.access.accounts import Enrolment
+from operations.person import Ensaio
+from persistence.db.engine import Database
 
 app = typer.Typer(no_args_is_help=True, help="Quem atende: contas do console, com papel e empresas.")
 
@@ -190,3 +198,205 @@ def _where() -> Settings:
         return chosen
     typer.echo("Usando a demonstração que está no ar.")
     return chosen.model_copy(update={"home": demo, "redis_url": None})
+
+
+REDIS_SECONDS = 5.0  # for one answer of Redis
+
+pessoa_app = typer.Typer(no_args_is_help=True, help="Pedidos da LGPD: a cópia e o apagamento dos dados de uma pessoa.")
+
+Quem = Annotated[str, typer.Argument(help="Telefone com país, CPF, e-mail, ou o código de uma conversa.")]
+
+
+@pessoa_app.command("exportar")
+def exportar(
+    quem: Quem,
+    motivo: Annotated[str, typer.Option(help="Por quê; fica na auditoria.")] = "pedido do titular",
+    arquivo: Annotated[Path | None, typer.Option(help="Onde gravar; sem isto, na tela.")] = None,
+) -> None:
+    """Mostra em JSON tudo o que está guardado sobre uma pessoa."""
+    import orjson
+
+    from operations.person import Pedinte, copy
+
+    async def work(database: Database) -> list[str]:
+        async with database.transaction() as connection:
+            text = orjson.dumps(await copy(connection, quem, motivo, Pedinte()), option=orjson.OPT_INDENT_2).decode()
+            if arquivo is None:
+                return [text]
+            arquivo.touch(mode=0o600)  # nobody else on the machine reads it
+            arquivo.write_text(text + "\n")
+            return [f"Gravado em {arquivo}."]
+
+    on_database(work)
+
+
+@pessoa_app.command("apagar")
+def apagar(
+    quem: Quem,
+    motivo: Annotated[str, typer.Option(help="Por quê; fica na auditoria.")],
+    sim: Annotated[bool, typer.Option("--sim", help="Não pergunta: apaga.")] = False,
+) -> None:
+    """Apaga os dados de uma pessoa; as notas fiscais ficam. Mostra antes o que fará e pergunta."""
+    from operations.person import Pedinte, rehearse, remove
+
+    async def look(database: Database) -> None:
+        async with database.transaction() as connection:
+            ensaio = await rehearse(connection, quem)
+        _show(ensaio)
+        if ensaio.impedimentos:
+            fail(" ".join(("Nada foi apagado.", *ensaio.impedimentos)))
+        if ensaio.vazio:
+            typer.echo("Nada está guardado sobre esta pessoa; nada mudou.")
+            raise typer.Exit
+
+    async def work(storage: Storage) -> None:
+        from persistence.conversations.sessions import LiveSessions, RedisLine, connect
+
+        async with database_of(storage) as database, database.transaction() as connection:
+            done = await remove(connection, quem, motivo, Pedinte())
+        async with connect(storage.redis_url, REDIS_SECONDS) as redis:
+            erased = await LiveSessions(RedisLine(redis, REDIS_SECONDS), 0).erase(done.conversas)
+        typer.echo("Apagado. As notas fiscais e a auditoria ficam.")
+        if not erased:
+            fail("O Redis não reescreveu seu arquivo: quando ele voltar, rode BGREWRITEAOF nele (redis-cli).")
+
+    on_database(look)
+    if not sim and not typer.confirm("Apagar? Não há volta"):
+        fail("Nada foi apagado.")
+    with_storage(settings(quiet=True), work)
+
+
+def _show(ensaio: Ensaio) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("O quê", "Linhas", "O que acontece")
+    for nome, quantas, destino in ensaio.linhas:
+        if quantas:
+            table.add_row(nome, str(quantas), destino)
+    Console().print(table)
+
+
+api_app = typer.Typer(invoke_without_command=True)
+chave = typer.Typer(no_args_is_help=True, help="Chaves da API: cada uma age por uma ou mais empresas.")
+api_app.add_typer(chave, name="chave")
+
+
+@api_app.callback()
+def api(context: typer.Context) -> None:
+    """Só a API para outros sistemas (mais réplicas à vontade); ou as chaves dela."""
+    if context.invoked_subcommand is None:
+        run_part("api")
+
+
+@api_app.command("aprovador")
+def aprovador(
+    empresa: Annotated[str, typer.Option(help="CNPJ da empresa.")],
+    telefone: Annotated[
+        str | None, typer.Option(help="Telefone de quem aprova, entre quem emite; sem ele, só mostra.")
+    ] = None,
+) -> None:
+    """Mostra ou escolhe quem aprova no WhatsApp o que outros sistemas propõem; sem escolha, a primeira pessoa."""
+    from operations.api import choose_approver
+
+    on_database(lambda database: choose_approver(database, empresa, telefone))
+
+
+@chave.command("criar")
+def criar(
+    empresa: Annotated[list[str], typer.Option(help="CNPJ da empresa pela qual a chave age; repetível.")],
+    escopo: Annotated[
+        list[str] | None,
+        typer.Option(help="O que poderá fazer, como propostas:escrever ou lotes:*; repetível."),
+    ] = None,
+    tudo: Annotated[bool, typer.Option("--tudo", help="A chave poderá fazer tudo pela empresa.")] = False,
+    validade: Annotated[int, typer.Option(min=1, max=3650, help="Por quantos dias a chave vale.")] = 365,
+) -> None:
+    """Cria uma chave e a mostra, só ela e só desta vez; guarda-se apenas o resumo SHA-256."""
+    from operations.api import make_key
+    from state_machine.protocol.channel import Ambiente
+
+    chosen = settings(quiet=True)
+    own = Ambiente(chosen.fiscal_environment)
+    on_database(lambda database: make_key(database, empresa, escopo or (), own, tudo=tudo, dias=validade), chosen)
+
+
+@chave.command("listar")
+def listar(
+    empresa: Annotated[str, typer.Option(help="CNPJ da empresa.")],
+) -> None:
+    """Lista as chaves de uma empresa pelo começo: quando foram criadas, usadas e revogadas."""
+    from operations.api import list_keys
+
+    on_database(lambda database: list_keys(database, empresa))
+
+
+@chave.command("revogar")
+def revogar(
+    prefixo: Annotated[str, typer.Argument(help="Começo da chave, como prosa_live_a1B2c3D4.")],
+) -> None:
+    """Faz uma chave não valer mais, na hora."""
+    from operations.api import revoke_key
+
+    on_database(lambda database: revoke_key(database, prefixo))
+
+
+_DIAS = 3
+_MAX_DIAS = 366
+
+auditoria = typer.Typer(no_args_is_help=True, help="O registro do que a equipe fez.")
+
+
+@auditoria.command("verificar")
+def verificar(
+    cabeca: Annotated[
+        str | None, typer.Option(help="Cabeça guardada de uma verificação anterior, como 120:ab12….")
+    ] = None,
+) -> None:
+    """Confere se a auditoria está como foi escrita; sai com 1 se não está. Guarde a cabeça fora deste servidor."""
+    from persistence.audit.records import Cabeca, UnreadableHeadError, verify
+
+    try:
+        guardada = Cabeca.read(cabeca) if cabeca else None
+    except UnreadableHeadError:
+        fail("--cabeca é o que este comando mostrou, como 120:ab12…; nada foi conferido.")
+
+    async def work(database: Database) -> None:
+        async with database.transaction() as connection:
+            visto = await verify(connection, guardada)
+        typer.echo(
+            f"Linhas conferidas: {visto.linhas}. Anteriores à cadeia, conferidas desde a migração: {visto.de_antes}."
+        )
+        if visto.quebra:
+            onde = "no fim" if visto.quebra.linha is None else f"na linha {visto.quebra.linha}"
+            fail(f"A auditoria não está como foi escrita. Primeira quebra {onde}: {visto.quebra.porque}. Nada mudou.")
+        typer.echo(f"Cabeça: {visto.cabeca or 'nenhuma linha ainda'}")
+
+    on_database(work)
+
+
+def conferir(
+    dias: Annotated[int, typer.Option(min=1, max=_MAX_DIAS, help="Quantos dias, contando hoje.")] = _DIAS,
+    cnpj: Annotated[str | None, typer.Option(help="Só a empresa deste CNPJ.")] = None,
+    canal: Annotated[str | None, typer.Option(help="Só as empresas deste canal, como nacional.")] = None,
+) -> None:
+    """Compara as nossas notas com a lista do gateway; sai com 1 se algo difere, 2 se o gateway não soube dizer."""
+    from state_machine.values.documents import normaliza
+
+    chosen = settings(secrets=True, quiet=True)
+
+    async def work(storage: Storage) -> None:
+        from bot.house import open_house
+        from bot.operator.reconcile import UNKNOWN, lines, status_of
+
+        async with open_house(chosen, storage.database_url, storage.redis_url) as house:
+            conferidas = await house.audit.run(dias, normaliza(cnpj) if cnpj else None, canal)
+        if (cnpj or canal) and not conferidas:
+            which = " ".join([*([f"com o CNPJ {cnpj}"] if cnpj else []), *([f"no canal {canal}"] if canal else [])])
+            typer.secho(f"Nenhuma empresa {which}; nada foi comparado.", fg="red", err=True)
+            raise typer.Exit(UNKNOWN)
+        for line in lines(conferidas):
+            typer.echo(line)
+        raise typer.Exit(status_of(conferidas))
+
+    with_storage(chosen, work)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from calendar import monthrange
+from collections.abc import Awaitable, Iterable
 from dataclasses import asdict
-from datetime import date
-from typing import TYPE_CHECKING, assert_never
+from datetime import date, datetime
+from typing import assert_never
 
-from bot.orders.accept import Confirmed, OtherChannelError
+from bot.orders.accept import Confirmed, Door, OtherChannelError
 from extractor.fields.clients import nickname, until_number
 from gateway.port import Endereco
 from persistence.conversations.snapshots import StaleSessionError
+from persistence.db.connection import Connection
 from persistence.fiscal import attempts
 from persistence.people import clients
+from persistence.people.companies import Empresa
 from persistence.queue import outbox
+from persistence.rows import OutboxMessage
+from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.fields import Campo, Origem
-from state_machine.machine.effects import (
+from state_machine.invoice.session import (
     Dispensar,
     Efeito,
     Emitir,
@@ -23,22 +28,12 @@ from state_machine.machine.effects import (
     Mensagem,
     Responder,
     RetomarEnvio,
+    Sessao,
 )
-from state_machine.protocol.origin import conversation
+from state_machine.protocol.channel import conversation
+from state_machine.services.codes import Servico
 from state_machine.values.address import read_address
 from state_machine.values.local_time import local_day
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable
-    from datetime import datetime
-
-    from bot.orders.accept import Door
-    from persistence.db.connection import Connection
-    from persistence.people.companies import Empresa
-    from persistence.rows.outbox_messages import OutboxMessage
-    from state_machine.invoice.draft import Rascunho
-    from state_machine.machine.session import Sessao
-    from state_machine.services.own import Servico
 
 
 def one_reply(efeitos: Iterable[Efeito]) -> tuple[Efeito, ...]:

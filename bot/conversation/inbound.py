@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from extractor.text.folding import MAX_CHARS
 from persistence.conversations.conversations import Contato
-from persistence.rows.inbox_rows import MessageRow
+from persistence.queue.lanes import InboxRow
+from persistence.rows import MessageRow
 from state_machine.values.certificate import is_certificate_file
-from state_machine.values.text.message_spans import Escrita
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
-
-    from persistence.queue.lanes import InboxRow
+from state_machine.values.text import Escrita
 
 TURN_CHARS: Final = 4096  # of a turn's words; the longest message that WhatsApp carries: a turn costs no more than one
 LONGEST_REVISION = 9  # digits; ours stay far below, and Python refuses to read 5,000 of them

@@ -1,30 +1,42 @@
-"""What a conversation remembers, asked of the database as a turn needs it."""
+"""What a conversation remembers, asked of the database as a turn needs it.
+
+Reads an answer about the customer's address, and has its CEP say what the person left out.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Final
 
-from persistence.conversations import edits, person_asked, snapshots
+from bot.conversation.inbound import Palavras
+from bot.ports import CepLookup
+from extractor.text.folding import read
+from gateway.register import CepEntry, NotFound
+from persistence.conversations import handoff, snapshots
+from persistence.conversations.snapshots import Mudanca, Ouvida
+from persistence.db.engine import Database
 from persistence.fiscal import attempts, cancellations, history, issued, notes
 from persistence.fiscal.notes import Quais
 from persistence.people import clients
+from persistence.people.companies import Empresa
+from state_machine.catalogue.records import Emitidas
+from state_machine.catalogue.requests import NotaListada
+from state_machine.catalogue.texts import address as texts
 from state_machine.catalogue.texts.cancellation import o_errado
+from state_machine.invoice.choices import Cliente, Costume
+from state_machine.invoice.draft import VAZIO
+from state_machine.invoice.field_table import FIELDS
+from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
+from state_machine.invoice.session import Estado, Sessao
+from state_machine.machine.events import Conversou, Encaminhou, Evento, Informou, PediuCorrecao
+from state_machine.values.address import EnderecoDito, read_address, read_more
+from state_machine.values.local_time import MesOuAno
+from state_machine.values.money import Medidor
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
-    from datetime import date, datetime
-
-    from persistence.conversations.edits import Mudanca, Ouvida
-    from persistence.db.engine import Database
-    from persistence.people.companies import Empresa
-    from state_machine.catalogue.records import Emitidas
-    from state_machine.catalogue.requests import NotaListada
-    from state_machine.invoice.known_clients import Cliente, Costume
-    from state_machine.machine.session import Sessao
-    from state_machine.values.period import MesOuAno
-    from state_machine.values.yearly_limit import Medidor
-
-    Meter = Callable[[Empresa, date], Awaitable[Medidor | None]]
+Meter = Callable[[Empresa, date], Awaitable[Medidor | None]]
 
 
 class ConversationMemory:
@@ -121,7 +133,7 @@ class ConversationMemory:
     async def called(self) -> bool:
         """Whether somebody of the staff was asked for, and nobody came yet."""
         async with self._database.alone() as connection:
-            return await person_asked.is_asked(connection, self._conversa)
+            return await handoff.is_asked(connection, self._conversa)
 
     async def mei(self, hoje: date) -> Medidor | None:
         """How much of a MEI's limit the company used this year, ``None`` if it is none."""
@@ -135,9 +147,86 @@ class ConversationMemory:
     async def heard(self, wamid: str) -> Ouvida:
         """What is known of a message that came before."""
         async with self._database.transaction() as connection:
-            return await edits.heard(connection, self._conversa, wamid)
+            return await snapshots.heard(connection, self._conversa, wamid)
 
     async def changes(self, wamids: Collection[str]) -> list[Mudanca]:
         """Every notice so far that one of these messages was edited or deleted."""
         async with self._database.alone() as connection:
-            return await edits.changes(connection, self._conversa, wamids)
+            return await snapshots.changes(connection, self._conversa, wamids)
+
+
+_NAMED: Final = re.compile(r"\b(?:endereco|cep)\b")
+_BESIDE: Final = frozenset({Campo.DESCRICAO, Campo.NOME})  # what words of an address are read as, too
+
+
+async def as_address(
+    evento: Evento, sessao: Sessao | None, palavras: Palavras, cep_register: CepLookup
+) -> Informou | None:
+    """Return the customer's address that words say, or complete; ``None`` for words about something else.
+
+    They answer the question about it, and correct by its name one that stands in a summary.
+    """
+    if sessao is None or not isinstance(evento, Informou | Conversou | PediuCorrecao | Encaminhou):
+        return None
+    lido = sessao.rascunho.endereco
+    shown = sessao.estado is Estado.AGUARDANDO_CONFIRMACAO and lido != VAZIO
+    if sessao.pendente is not Campo.ENDERECO and not (shown and _NAMED.search(read(palavras.texto).plain)):
+        return None
+    antes = read_address(lido.valor or lido.escrito or "")
+    dito = read_more(antes, palavras.texto)
+    if dito == antes or not (_about_it(evento) or _says(palavras.texto)):
+        return None
+    return await _told(replace(dito, codigo_cidade=""), palavras, cep_register)
+
+
+def _about_it(evento: Evento) -> bool:
+    """Tell whether the words gave nothing else that an invoice has."""
+    if not isinstance(evento, Informou):
+        return True
+    return {c.campo for c in evento.candidates} | {d.campo for d in evento.doubts} | evento.clear <= _BESIDE
+
+
+def _says(texto: str) -> bool:
+    dito = read_address(texto)
+    return dito.is_certain or dito == EnderecoDito(numero=dito.numero)
+
+
+async def _told(dito: EnderecoDito, palavras: Palavras, cep_register: CepLookup) -> Informou:
+    found = await cep_register.lookup(dito.cep) if dito.cep else None
+    if isinstance(found, CepEntry):
+        if not _same_place(dito, found):
+            return _asks(dito, palavras, Motivo.AMBIGUO, texts.outra_cidade(dito, found.cidade, found.estado))
+        dito = EnderecoDito(
+            logradouro=dito.logradouro or found.logradouro,
+            numero=dito.numero,
+            bairro=dito.bairro or found.bairro,
+            cidade=found.cidade,
+            estado=found.estado,
+            cep=found.cep,
+            complemento=dito.complemento,
+            codigo_cidade=found.codigo_cidade,
+        )
+    elif isinstance(found, NotFound):
+        return _asks(replace(dito, cep=""), palavras, Motivo.AMBIGUO, texts.sem_cep(dito.cep))
+    if dito.faltam:
+        return _asks(dito, palavras, Motivo.INCOMPLETO, texts.faltam(dito).rstrip("."))
+    if found is None or not isinstance(found, CepEntry):
+        return _asks(dito, palavras, Motivo.AMBIGUO, texts.SEM_RESPOSTA)
+    try:
+        whole = read_address(FIELDS[Campo.ENDERECO].check(str(dito)))
+    except ValueError:
+        whole = None
+    if whole is None or whole.codigo_cidade != dito.codigo_cidade:
+        return _asks(dito, palavras, Motivo.AMBIGUO, texts.CONFUSO)
+    return Informou((Candidate(Campo.ENDERECO, str(dito), palavras.texto),), escritas=palavras.escritas)
+
+
+def _same_place(dito: EnderecoDito, found: CepEntry) -> bool:
+    cidade = not dito.cidade or read(dito.cidade).plain.strip() == read(found.cidade).plain.strip()
+    return cidade and dito.estado in {"", found.estado}
+
+
+def _asks(dito: EnderecoDito, palavras: Palavras, motivo: Motivo, detalhe: str) -> Informou:
+    """Keep what is known so far in the doubt, where the next answer finds it."""
+    known = str(replace(dito, codigo_cidade=""))
+    return Informou((), (Doubt(Campo.ENDERECO, motivo, known, detalhe),), escritas=palavras.escritas)

@@ -1,42 +1,124 @@
-"""Applies events to a session: transition, snapshot, journal and effects, all in the caller's transaction."""
+"""Applies events to a session: transition, snapshot, journal and effects, all in the caller's transaction.
+
+What the journal keeps of an event besides its name: what was read, in which message, and the draft.
+
+Has a summary looked at by the company's channel before it is shown: what cannot be sent is asked for first.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 import structlog
 
 from bot.budgets import Voice
-from bot.conversation.effects import one_reply
-from bot.conversation.journal import evidence, trace
+from bot.conversation.effects import Effects, confirmed_of, one_reply
+from bot.orders.accept import Door
 from persistence.api import approvals
 from persistence.conversations import snapshots
-from persistence.conversations.snapshots import StaleSessionError
+from persistence.conversations.sessions import LiveSessions
+from persistence.conversations.snapshots import StaleSessionError, dump_rascunho
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
 from persistence.fiscal.intents import integration_id
 from persistence.people import companies as people
+from persistence.people.companies import Empresa
+from persistence.queue.lanes import InboxRow, Lanes, Lease
 from state_machine.catalogue import messages
-from state_machine.machine.effects import Emitir, Responder
-from state_machine.machine.events import NotaRejeitada
-from state_machine.machine.states import Estado
+from state_machine.invoice.draft import Rascunho
+from state_machine.invoice.field_table import FIELDS
+from state_machine.invoice.fields import Candidate, Doubt
+from state_machine.invoice.session import Efeito, Emitir, Estado, Responder, Sessao
+from state_machine.machine.events import (
+    Apagou,
+    Confirmou,
+    Editou,
+    Escolheu,
+    Evento,
+    Informou,
+    MudouEmissor,
+    NaoCabe,
+    NotaRejeitada,
+)
 from state_machine.machine.transition import transition
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-    from datetime import datetime
 
-    from bot.conversation.effects import Effects
-    from persistence.conversations.sessions import LiveSessions
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-    from persistence.people.companies import Empresa
-    from persistence.queue.lanes import InboxRow, Lanes, Lease
-    from state_machine.machine.effects import Efeito
-    from state_machine.machine.events import Evento
-    from state_machine.machine.session import Sessao
+def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
+    """Return what was read, how often the question was asked again, what will be missing, and the draft if it changed.
 
-    T = TypeVar("T")
+    Every revision can be shown again, and a session that is loaded from its snapshot words its next question anew.
+    """
+    kept: dict[str, Any] = {}
+    match evento:
+        case Informou():
+            kept |= _read(evento)
+        case Editou():
+            kept |= {"editada": evento.mensagem, **(_read(evento.dito) if evento.dito else {})}
+        case Apagou():
+            kept["apagada"] = evento.mensagem
+        case MudouEmissor():
+            kept["empresa"] = evento.emissor.id if evento.emissor else None
+        case Confirmou() | Escolheu():
+            kept |= {"revisao_do_botao": evento.revisao, **_taken(antes.rascunho, depois.rascunho, evento)}
+        case NaoCabe():
+            kept |= {"porque": evento.porque, "campo": evento.campo}
+        case NotaRejeitada():
+            kept["motivo"] = evento.motivo
+        case _:
+            pass
+    kept |= {name: of_now for name in ("insistencias", "sem") if (of_now := getattr(depois, name))}
+    if depois.rascunho != antes.rascunho or antes.versao == 0:
+        kept["rascunho"] = dump_rascunho(depois.rascunho)
+    return kept
+
+
+def _taken(antes: Rascunho, depois: Rascunho, evento: Confirmou | Escolheu) -> dict[str, Any]:
+    """Return which reading of a doubt was taken, and whether by a button or by a yes in words."""
+    tomados = {c.value: depois.campo(c).valor for c in FIELDS if antes.campo(c).leituras and depois.validado(c)}
+    return {"escolhido": tomados, "por": "botao" if evento.revisao is not None else "palavra"} if tomados else {}
+
+
+def _read(dito: Informou) -> dict[str, Any]:
+    return {
+        "lido": [_flat(candidate) for candidate in dito.candidates],
+        "duvidas": [_flat(doubt) for doubt in dito.doubts],
+        "retirado": sorted(dito.clear),
+    }
+
+
+def _flat(said: Candidate | Doubt) -> dict[str, Any]:
+    """Return its fields; ``asdict`` would copy each of their values, which nobody changes."""
+    return {name: getattr(said, name) for name in said.__slots__}
+
+
+def evidence(antes: Rascunho, depois: Rascunho) -> dict[str, Any]:
+    """Return ``{"campos": {campo: evidence}}`` of the fields that a step changed, ``{}`` when it changed none.
+
+    The evidence has ``valor`` (normalised) and ``escrito`` (as typed), who read it (``origem``), how sure
+    (``confianca``, ``status``), and ``mensagem``: the wamid of the message, which is its inbox row's ``chave``.
+    """
+    lidos = zip(FIELDS, antes.lidos, depois.lidos, strict=True)
+    mudados = [(campo, novo) for campo, velho, novo in lidos if novo is not velho and novo != velho]
+    campos = {
+        campo.value: {
+            "status": lido.status,
+            "valor": lido.valor,
+            "escrito": lido.escrito,
+            "origem": lido.origem,
+            "confianca": lido.confianca,
+            "mensagem": lido.mensagem,
+            **({"recusa": {"escrito": lido.recusa.trecho, "mensagem": lido.recusa.mensagem}} if lido.recusa else {}),
+        }
+        for campo, lido in mudados
+    }
+    return {"campos": campos} if campos else {}
+
+
+T = TypeVar("T")
+
 
 log = structlog.get_logger(__name__)
 
@@ -183,3 +265,36 @@ def _step(antes: Sessao, depois: Sessao, evento: Evento, correlacao: str) -> dic
         "detalhe": {**evidence(antes.rascunho, depois.rascunho), **trace(antes, depois, evento)},
         "correlacao": correlacao,
     }
+
+
+async def as_fit(
+    door: Door, database: Database, sessao: Sessao, eventos: Sequence[Evento], empresa: Empresa, agora: datetime
+) -> list[Evento]:
+    """Return the events, with what the channel could never send of the summary that they lead to as the last one.
+
+    ``sessao`` is the one that they are said to. A check that fails says nothing: the one after the yes is the law.
+    """
+    shown = _shown(sessao, eventos, agora)
+    if shown is None or shown.empresa_id != empresa.id:
+        return list(eventos)
+    try:
+        explicacao = await door.complaint(database, confirmed_of(shown, Emitir(shown.revisao), empresa, agora))
+    except Exception as error:  # noqa: BLE001 - whatever it is, a summary is shown without its check
+        log.error("summary_unchecked", sessao_id=sessao.sessao_id, error=type(error).__name__)  # noqa: TRY400 - it may quote data
+        return list(eventos)
+    if explicacao is None:
+        return list(eventos)
+    log.info("summary_unfit", sessao_id=sessao.sessao_id, campo=explicacao.campo)
+    return [*eventos, NaoCabe(explicacao.texto, explicacao.campo)]
+
+
+def _shown(sessao: Sessao, eventos: Sequence[Evento], agora: datetime) -> Sessao | None:
+    """Return the session as its summary will show it, ``None`` where the last answer shows none."""
+    answer = None
+    for evento in eventos:
+        decision = transition(sessao, evento, agora)
+        sessao = decision.sessao
+        answer = next((efeito for efeito in decision.efeitos if isinstance(efeito, Responder)), answer)
+    if answer is None or sessao.estado is not Estado.AGUARDANDO_CONFIRMACAO or not sessao.rascunho.completo:
+        return None
+    return sessao if any(key.startswith("confirmar:") for key in answer.mensagem.ids) else None

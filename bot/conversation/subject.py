@@ -1,38 +1,70 @@
-"""What a subject of conversation is, what it gets for a turn, and how it names the inbox rows that are its own."""
+"""What a subject of conversation is, what it gets for a turn, and how it names the inbox rows that are its own.
+
+Finds out whose document it is: remembered, or asked of the public register; without its answer the turn goes on.
+"""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from datetime import timedelta
+from typing import Protocol, TypeVar
 
-from bot.budgets import Voice
+from bot.budgets import Budgets, Owed, Voice
+from bot.conversation.inbound import Chegada
+from bot.conversation.session_events import SessionEvents
+from bot.loops.jobs import Deadline
+from bot.loops.worker import Handler
+from bot.orders.accept import Door
+from bot.ports import CepLookup, Extractor, Register
+from gateway.register import CompanyEntry, NotFound, company
+from persistence import outside
 from persistence.conversations import conversations
+from persistence.conversations.conversations import Conversa
+from persistence.conversations.sessions import LiveSessions
+from persistence.crypto import Vault
+from persistence.db.clock import DatabaseClock
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
 from persistence.queue import outbox
-from persistence.rows.inbox_rows import RowKind
+from persistence.queue.inbox import Inbox
+from persistence.queue.lanes import InboxRow, Lanes, Lease
+from persistence.rows import RowKind
 from state_machine.catalogue import acts
+from state_machine.invoice.draft import Cadastro
+from state_machine.values.money import LimitesMei
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-    from datetime import timedelta
+CNPJ_LENGTH = 14
 
-    from bot.budgets import Budgets, Owed
-    from bot.conversation.customers import Customers
-    from bot.conversation.inbound import Chegada
-    from bot.conversation.session_events import SessionEvents
-    from bot.loops.jobs import Deadline
-    from bot.loops.worker import Handler
-    from bot.orders.accept import Door
-    from bot.ports import CepLookup, Extractor
-    from persistence.conversations.conversations import Conversa
-    from persistence.conversations.sessions import LiveSessions
-    from persistence.crypto import Vault
-    from persistence.db.clock import DatabaseClock
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-    from persistence.queue.inbox import Inbox
-    from persistence.queue.lanes import InboxRow, Lanes, Lease
-    from state_machine.values.yearly_limit import LimitesMei
+
+class Customers:
+    """The CNPJ register behind its memory in the database."""
+
+    def __init__(self, database: Database, register: Register) -> None:
+        self._database = database
+        self._register = register
+
+    async def find(self, documento: str) -> CompanyEntry | None:
+        """Return the company behind a CNPJ; ``None`` for a CPF, for an unknown one, and when nobody answers."""
+        if len(documento) != CNPJ_LENGTH:
+            return None
+        async with self._database.alone() as connection:
+            entry = await outside.cached_company(connection, documento)
+        if entry:
+            return company(entry.dados, documento) if entry.dados else None
+        answer = await self._register.lookup(documento)
+        found = answer if isinstance(answer, CompanyEntry) else None
+        if found or isinstance(answer, NotFound):
+            async with self._database.alone() as connection:
+                await outside.cache_company(connection, documento, found.raw if found else None)
+        return found
+
+
+def as_cadastro(empresa: CompanyEntry) -> Cadastro:
+    """Return what the conversation needs of a register entry."""
+    return Cadastro(empresa.cnpj, empresa.razao_social, empresa.situacao)
+
 
 Kind = TypeVar("Kind", bound=RowKind)
 

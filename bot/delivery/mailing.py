@@ -1,33 +1,123 @@
-"""Sends the mails of batches, one after the other, and stores what became of each before the next."""
+"""Sends the mails of batches, one after the other, and stores what became of each before the next.
+
+Gets an invoice's PDF or XML ready to be sent: from our store, else from the gateway; then up to WhatsApp.
+
+The PDFs and XMLs of the notes that a mail carries.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Literal
 
 import structlog
 
-from gateway.mail.message import Mail
-from persistence.batches import listing, suppression, work
+from bot.ports import Mailer, Messenger
+from gateway.lines import CallKind
+from gateway.mail.message import Mail, MailedFile
+from gateway.registry import Channels
+from gateway.whatsapp.errors import Failure
+from gateway.whatsapp.media import Uploaded
+from gateway.whatsapp.messages import DocumentoMidia
+from persistence.batches import mailed_notes, records, suppression, work
+from persistence.batches.work import TakenBatch
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
+from persistence.fiscal import notes
+from persistence.fiscal.notes import Guardado
 from persistence.queue import outbox
 from state_machine.catalogue import requests as pedidos
-from state_machine.mailing.delivery import MailIncomplete, MailUnreachable, settle
-from state_machine.mailing.states import EstadoLinha, EstadoLote
-from state_machine.mailing.text import reason, text_of
+from state_machine.invoice.session import EnviarArquivo, file_name
+from state_machine.mailing.delivery import EstadoLinha, EstadoLote, MailIncomplete, MailUnreachable, settle
+from state_machine.mailing.reading import reason, text_of
+from state_machine.protocol.emission import Documento
+from telemetry.metrics import Metrics
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractAsyncContextManager
 
-    from bot.delivery.note_files import NoteFiles
-    from bot.ports import Mailer
-    from gateway.mail.message import MailedFile
-    from persistence.batches.work import TakenBatch
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-    from telemetry.metrics import Metrics
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """The document does not exist yet, or can't be fetched now."""
+
+    motivo: str
+
+
+class Attachments:
+    """Documents of notes, fetched once and kept for good, save a PDF that is drawn here."""
+
+    def __init__(self, database: Database, messenger: Messenger, channels: Channels) -> None:
+        self._database = database
+        self._messenger = messenger
+        self._channels = channels
+
+    async def prepare(self, arquivo: EnviarArquivo) -> DocumentoMidia | NotYet | Failure:
+        """Return the message to send, or why it can't be made now."""
+        documento = await self.fetch(arquivo.emissao_id, arquivo.formato)
+        if isinstance(documento, NotYet):
+            return documento
+        uploaded = await self._messenger.upload_media(documento.conteudo, documento.mime, arquivo.nome)
+        if not isinstance(uploaded, Uploaded):
+            return uploaded
+        return DocumentoMidia(uploaded.media_id, arquivo.nome, arquivo.legenda)
+
+    async def fetch(self, emissao_id: int, formato: Literal["pdf", "xml"]) -> Documento | NotYet:
+        """Return a note's document, or why it can't be had now.
+
+        A PDF that the channel draws is drawn anew, for the note may have been cancelled since; where that cannot be
+        done now, the kept one serves for a note that stands as far as we know. One that we know as cancelled never goes
+        without its mark.
+        """
+        async with self._database.alone() as connection:
+            kept = await notes.document(connection, emissao_id, formato)
+        drawn = formato == "pdf" and self._channels.of(kept.canal).natureza.draws
+        if kept.documento is not None and not drawn:
+            return kept.documento
+        fetched = await self._fetched(emissao_id, formato, kept)
+        return kept.documento if isinstance(fetched, NotYet) and kept.documento and not kept.cancelada else fetched
+
+    async def _fetched(self, emissao_id: int, formato: Literal["pdf", "xml"], kept: Guardado) -> Documento | NotYet:
+        if kept.id_externo is None:
+            return NotYet("the gateway has not named the note yet")
+        gateway = self._channels.of(kept.canal)
+        if not gateway.lines.breaker(kept.prestador, CallKind.DOWNLOAD).allows():
+            return NotYet("downloads of this company fail: left alone for a moment")
+        fetched = await gateway.download(kept.prestador, kept.id_externo, formato)
+        if not isinstance(fetched, Documento):
+            return NotYet(fetched.motivo)
+        if fetched.unmarked and kept.cancelada:
+            return NotYet("the authority does not say how the note ended")
+        async with self._database.alone() as connection:  # the first one stays
+            await notes.store_document(connection, emissao_id, formato, fetched)
+        return fetched
+
+
+FORMATS: Final[tuple[Literal["pdf", "xml"], ...]] = ("pdf", "xml")
+
+
+class NoteFiles:
+    """Gets them ready, each from our store or else from the gateway."""
+
+    def __init__(self, database: Database, attachments: Attachments) -> None:
+        self._database = database
+        self._attachments = attachments
+
+    async def of(self, notas: Sequence[Mapping[str, Any]]) -> tuple[MailedFile, ...] | MailIncomplete:
+        """Return both files of each note (``emissao_id``, ``numero``), or why the mail cannot go."""
+        async with self._database.alone() as connection:
+            if not await mailed_notes.stand(connection, [nota["emissao_id"] for nota in notas]):
+                return MailIncomplete(final=True)
+        files = []
+        for nota in notas:
+            for formato in FORMATS:
+                documento = await self._attachments.fetch(nota["emissao_id"], formato)
+                if not isinstance(documento, Documento):
+                    return MailIncomplete()
+                files.append(MailedFile(file_name(nota["numero"], formato), documento.mime, documento.conteudo))
+        return tuple(files)
+
 
 CONCURRENCY: Final = 2  # batches at a time in one process: two lines to the mail server
 SLICE_SECONDS: Final = 4.0  # then the batch is given back: below the time that a process has to end in good order
@@ -148,7 +238,7 @@ def asked_for(lote_id: int) -> str:
 async def _tell(connection: Connection, lote_id: int, *, waits: bool = False) -> None:
     """Tell whoever asked for one mail that it went, or why not, once; ``waits``: that no server takes it now."""
     conversa = await outbox.lane_of(connection, asked_for(lote_id))
-    row = next(iter(await listing.rows(connection, lote_id, 0, 1)), None) if conversa else None
+    row = next(iter(await records.rows(connection, lote_id, 0, 1)), None) if conversa else None
     if conversa is None or row is None or not row.notas:  # a list's, or erased
         return
     nota = (row.notas[0]["numero"], row.email)

@@ -1,16 +1,25 @@
-"""Hands messages to WhatsApp, each conversation's in order, and remembers what became of them."""
+"""Hands messages to WhatsApp, each conversation's in order, and remembers what became of them.
+
+Applies Meta's ticks to our messages: sent, delivered, read, failed; what failed in passing is sent again.
+
+Says in every message to a company's people that it issues for practice, while it does.
+"""
 
 from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, Final, assert_never
 
 import structlog
 
-from bot.delivery.attachments import NotYet
+from bot.delivery.mailing import Attachments, NotYet
+from bot.ports import Messenger
+from gateway.whatsapp import limits
 from gateway.whatsapp.errors import (
     MEDIA_FAULTS,
     Ambiguous,
@@ -23,28 +32,36 @@ from gateway.whatsapp.errors import (
     SendResult,
     Sent,
     WindowClosed,
+    classify,
+    code_of,
 )
 from gateway.whatsapp.limits import MensagemInvalida
-from gateway.whatsapp.messages import ComBotoes, ListMessage, ListRow, ListSection, Mensagem, ReplyButton, Texto
+from gateway.whatsapp.messages import (
+    ComBotoes,
+    DocumentoMidia,
+    ListMessage,
+    ListRow,
+    ListSection,
+    Mensagem,
+    ReplyButton,
+    Template,
+    Texto,
+)
 from persistence.crypto import NoMasterKeyError, UnreadableSecretError
-from persistence.queue import doubts, outbox
-from persistence.queue.doubts import LostAnswer
-from persistence.rows.outbox_messages import MisshapenMessageError, parse
-from state_machine.catalogue.choices import VER_OPCOES
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
+from persistence.people.channels import environment_of
+from persistence.queue import outbox
+from persistence.queue.lanes import InboxRow, Lanes, Lease
+from persistence.queue.outbox import LostAnswer, Saida, Tick, number_of
+from persistence.queue.ticks import apply
+from persistence.rows import MisshapenMessageError, OutboxMessage, StatusRow, parse
+from state_machine.catalogue.questions import VER_OPCOES
 from state_machine.catalogue.requests import sem_arquivo
-from state_machine.machine.effects import EnviarArquivo, EnviarLink
-from state_machine.machine.effects import Mensagem as Resposta
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from bot.delivery.attachments import Attachments
-    from bot.ports import Messenger
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-    from persistence.queue.outbox import Saida
-    from persistence.rows.outbox_messages import OutboxMessage
-    from telemetry.metrics import Metrics
+from state_machine.invoice.session import EnviarArquivo, EnviarLink
+from state_machine.invoice.session import Mensagem as Resposta
+from state_machine.protocol.channel import Ambiente
+from telemetry.metrics import Metrics
 
 DIED = "a worker died with it in hand"
 
@@ -149,7 +166,7 @@ class Delivery:
     async def _doubt(self, saida: Saida) -> InDoubt | None:
         """Say why an earlier copy's tick may still come; ``None`` when its silence means that nothing had left."""
         async with self._database.alone() as connection:
-            found = await doubts.ask(connection, saida.id)
+            found = await outbox.ask(connection, saida.id)
         match found:
             case LostAnswer.TICK_WAITS:
                 return InDoubt(found)
@@ -282,3 +299,120 @@ def backoff(tentativas: int) -> float:
     """Return the seconds before try number ``tentativas + 1``, with jitter."""
     delay = min(2.0**tentativas, BACKOFF_CAP)
     return float(delay * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
+
+
+FAILED = "failed"  # Meta's word
+FALHOU = "falhou"  # ours
+
+
+class Ticks:
+    """Handler of status webhooks."""
+
+    def __init__(self, database: Database, lanes: Lanes, metrics: Metrics) -> None:
+        self._database = database
+        self._lanes = lanes
+        self._metrics = metrics
+
+    async def on_status(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
+        """Apply them in order; what a later one already said stays."""
+        ids = [row.id for row in rows]
+        told = [StatusRow.of(row.payload).status for row in rows]
+        if any(status.get("status") == FAILED for status in told):
+            async with self._database.transaction() as connection:
+                for status in told:
+                    await self._one(connection, status)
+                await self._lanes.done(connection, lease, ids)
+            return ids
+        known = [tick for status in told if (tick := Tick.of(status))]
+        ours = await apply(self._database, lease, ids, known)
+        if others := len({tick.wamid for tick in known}) - ours:
+            log.info("status_of_unknown_message", rows=others)
+        return ids
+
+    async def _one(self, connection: Connection, status: dict[str, Any]) -> None:
+        failed, tick = status.get("status") == FAILED, Tick.of(status)
+        if tick is None and not failed:
+            return
+        wamid = str(status.get("id"))
+        error = next((e for e in status.get("errors") or () if isinstance(e, dict)), {})
+        code = code_of(error)
+        known = await outbox.tick(
+            connection,
+            outbox_id=number_of(status),
+            wamid=wamid,
+            status=tick.status if tick else FALHOU,
+            codigo=code if code >= 0 else None,
+            erro=str(error.get("title") or "") or None,
+        )
+        if not known:
+            log.info("status_of_unknown_message", rows=1)
+        elif failed:
+            await self._failed(connection, wamid, error)
+
+    async def _failed(self, connection: Connection, wamid: str, error: dict[str, Any]) -> None:
+        failure = classify(error)
+        retried = False
+        if isinstance(failure, RetryLater | RetryPair):
+            retried = await outbox.retry_failed(connection, wamid, failure.after or backoff(1), MAX_TRIES)
+        if not retried:
+            retried = await lost_file(connection, await outbox.failed_file(connection, wamid=wamid), failure)
+        self._metrics.messages_undelivered.labels(type(failure).__name__).inc()
+        write = log.warning if retried else log.error
+        write("message_undelivered", resultado=type(failure).__name__, code=code_of(error))
+
+
+AVISO: Final = "Homologação: nota sem valor fiscal"
+KNOWN_FOR: Final = 60.0  # seconds for which a company's environment is believed, in what is about no session
+MOST: Final = 10_000  # conversations remembered
+
+
+class Homologation:
+    """Marks the messages of companies that issue in homologation; ``usual`` is where a company without a word issues.
+
+    Somebody of no company has no notes, and no mark.
+    """
+
+    def __init__(self, database: Database, usual: Ambiente, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._database = database
+        self._usual = usual
+        self._clock = clock
+        self._known: OrderedDict[str, tuple[float, bool]] = OrderedDict()  # by conversation: until when, whether
+
+    async def mark(self, saida: Saida, mensagem: Mensagem) -> Mensagem:
+        """Return the message as it must be sent: one about a session as that one issues, others as the company does."""
+        if saida.canal is not None:
+            return with_mark(mensagem) if saida.canal.endswith(f"/{Ambiente.HOMOLOGACAO}") else mensagem
+        conversa = saida.conversa
+        until, practice = self._known.get(conversa, (0.0, False))
+        if until <= self._clock():
+            practice = await self._asked(conversa)
+            self._known[conversa] = (self._clock() + KNOWN_FOR, practice)
+            self._known.move_to_end(conversa)
+            if len(self._known) > MOST:
+                self._known.popitem(last=False)
+        return with_mark(mensagem) if practice else mensagem
+
+    async def _asked(self, conversa: str) -> bool:
+        async with self._database.alone() as connection:
+            found = await environment_of(connection, conversa)
+        return found is not None and (found.ambiente or self._usual) is Ambiente.HOMOLOGACAO
+
+
+def with_mark(mensagem: Mensagem) -> Mensagem:
+    """Return the message with the words; in one without room for them they take the place of its last characters."""
+    match mensagem:
+        case Texto(body):
+            return Texto(_under(body, limits.TEXT_BODY))
+        case ComBotoes() | ListMessage():
+            return replace(mensagem, footer=AVISO)
+        case DocumentoMidia(caption=caption):
+            return replace(mensagem, caption=_under(caption, limits.CAPTION) if caption else AVISO)
+        case Template():
+            return mensagem  # its words are Meta's to approve
+        case _:
+            assert_never(mensagem)
+
+
+def _under(text: str, most: int) -> str:
+    under = f"\n\n_{AVISO}._"
+    return text[: most - len(under)] + under

@@ -1,33 +1,40 @@
-"""Periodic jobs: what one is, those that are no subject's deadline, and the work of each."""
+"""Periodic jobs: what one is, those that are no subject's deadline, and the work of each.
+
+Runs the periodic jobs on every replica, each slot of a job on one of them.
+
+Moves the history's row on, and has Redis and the file remember how far it was.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 import structlog
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.interval import IntervalTrigger
+from sqlalchemy.dialects.postgresql import insert
 
-from persistence.api import approvals, operations
+from persistence import outside
+from persistence.api import approvals, keys
 from persistence.batches import work as batches
-from persistence.conversations import register_cache
+from persistence.db.connection import Connection, is_outage
+from persistence.db.engine import Database
 from persistence.idempotency import records as idempotency
 from persistence.people import certificate_links, certificate_vault, certificates, retention
-from persistence.queue.arrival import Arrival
-from persistence.rows.inbox_rows import CertificateRow
+from persistence.people.retention import Prazos
+from persistence.queue.backlog import Backlog
+from persistence.queue.inbox import Arrival, Inbox
+from persistence.rows import CertificateRow, RowKind
 from persistence.staff import dashboard
 from persistence.tables import job_slots
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-    from persistence.people.retention import Prazos
-    from persistence.queue.backlog import Backlog
-    from persistence.queue.inbox import Inbox
-    from persistence.rows.inbox_rows import RowKind
+from persistence.witness import Keepers, Witness
+from state_machine.values.errors import ProsaError
 
 HOUR, DAY = 3600, 86_400
 OPERATOR_AFTER_SECONDS = 3600.0  # an hour without an answer is no longer the city being slow
@@ -152,7 +159,7 @@ async def forget_idempotency(context: JobContext) -> int:
 async def forget_register(context: JobContext) -> int:
     """Delete the old answers of the CNPJ register."""
     async with context.database.transaction() as connection:
-        return await register_cache.prune(connection)
+        return await outside.prune_register(connection)
 
 
 async def forget_certificate_links(context: JobContext) -> int:
@@ -191,7 +198,7 @@ async def end_proposals(context: JobContext) -> int:
 async def forget_operations(context: JobContext) -> int:
     """Delete what is known of the API's submissions of 30 days ago."""
     async with context.database.transaction() as connection:
-        return await operations.forget(connection)
+        return await keys.forget_operations(connection)
 
 
 async def count_dashboard(context: JobContext) -> int:
@@ -239,3 +246,113 @@ JOBS: Sequence[Job] = (
     Job("documents", 60, read_documents, "what came moves the list on in its own commit"),
     Job("retention", HOUR, forget_people, _DELETES, slot=DAY),
 )
+
+
+BEAT_SECONDS = 5  # how often the scheduler shows that it lives
+SILENT_BEATS = 6  # that many missed in a row, and it has stopped: a busy loop delays both sides alike
+_TAKE = insert(job_slots).on_conflict_do_nothing()
+
+
+class ScheduleSilentError(ProsaError, RuntimeError):
+    """The scheduler starts nothing any more."""
+
+    code = "schedule_silent"
+
+
+class Schedule:
+    """APScheduler with an in-memory store; PostgreSQL decides which replica runs a slot."""
+
+    def __init__(self, context: JobContext, jobs: Sequence[Job]) -> None:
+        self._context = context
+        self._jobs = {job.name: job for job in jobs}
+        self._scheduler = AsyncIOScheduler(timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1})
+        self._stopping = asyncio.Event()
+        self._beats = 0
+
+    async def run(self) -> None:
+        """Start jobs until ``stop``; what runs then is not waited for. Raises ``ScheduleSilentError``."""
+        self._add_jobs()
+        self._scheduler.start()
+        try:
+            missed = 0
+            while not self._stopping.is_set() and missed < SILENT_BEATS:
+                before = self._beats
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(BEAT_SECONDS):
+                        await self._stopping.wait()
+                missed = 0 if self._beats > before else missed + 1
+            if not self._stopping.is_set():
+                raise ScheduleSilentError
+        finally:
+            self._scheduler.shutdown(wait=False)
+
+    def stop(self) -> None:
+        """Start nothing any more; again, or before ``run``, harms nobody."""
+        self._stopping.set()
+
+    async def run_job(self, name: str) -> int:
+        """Run a job now, whoever has its slot; returns how many pieces it did. Raises what the job raises."""
+        return await self._jobs[name].run(self._context)
+
+    def _add_jobs(self) -> None:
+        self._scheduler.add_job(self._beat, IntervalTrigger(seconds=BEAT_SECONDS), id="beat")
+        for job in self._jobs.values():
+            self._scheduler.add_job(self._look, IntervalTrigger(seconds=job.every), [job], id=job.name)
+
+    async def _beat(self) -> None:
+        self._beats += 1
+
+    async def _look(self, job: Job) -> None:
+        """Run the job unless its slot was taken; never raises."""
+        moment = int(datetime.now(UTC).timestamp()) // job.slot_seconds * job.slot_seconds
+        try:
+            if await self._take_slot(job.name, datetime.fromtimestamp(moment, UTC)):
+                done = await job.run(self._context)
+                if done:
+                    log.info("job_ran", job=job.name, count=done)
+        except Exception as error:  # noqa: BLE001 - the next slot comes
+            log.warning("job_failed", job=job.name, error=type(error).__name__)
+
+    async def _take_slot(self, job: str, slot: datetime) -> bool:
+        async with self._context.database.transaction() as connection:
+            return (await connection.execute(_TAKE, {"job": job, "slot": slot})).rowcount == 1
+
+
+BEAT_EVERY = 5.0  # seconds: what a copy may be younger than and still pass for the database itself
+
+
+class Beats:
+    """In any number of processes: each beat counts, and the newest word is kept."""
+
+    def __init__(self, database: Database, witness: Witness, keepers: Keepers, *, every: float = BEAT_EVERY) -> None:
+        self._database = database
+        self._witness = witness
+        self._keepers = keepers
+        self._every = every
+        self._end = asyncio.Event()
+
+    async def run_once(self) -> None:
+        """Compare and move on; in doubt nothing moves, so that what was remembered stays."""
+        self._witness.heard(await self._keepers.recall())
+        async with self._database.transaction() as connection:
+            word = await self._witness.beat(connection)
+        if word is not None:
+            self._witness.heard(word)
+            await self._keepers.keep(word)
+
+    async def run(self) -> None:
+        """Go on until ``stop``; a database that is away is asked again."""
+        while not self._end.is_set():
+            try:
+                await self.run_once()
+            except Exception as error:  # noqa: BLE001 - the loop must outlive whatever happens to the database
+                log.warning("pump_waits", component="witness", error=type(error).__name__, outage=is_outage(error))
+            try:
+                async with asyncio.timeout(self._every):
+                    await self._end.wait()
+            except TimeoutError:
+                pass
+
+    def stop(self) -> None:
+        """Go on no more."""
+        self._end.set()

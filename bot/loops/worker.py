@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import takewhile
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import structlog
 
-from bot.loops.supervision import origin
-from persistence.db.outage import is_outage, ran_out_of_time
+from bot.loops.pump import origin
+from persistence.db.connection import is_outage, ran_out_of_time
 from persistence.queue.lanes import (
     ALONE_FROM,
     DIED,
@@ -24,15 +24,13 @@ from persistence.queue.lanes import (
     MAX_DEATHS,
     ROWS_PER_CLAIM,
     InboxRow,
+    Lanes,
     Lease,
     LeaseLost,
 )
 from persistence.versions import AnotherVersionError
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from persistence.queue.lanes import Lanes
-    from telemetry.metrics import Metrics
+from telemetry.metrics import Metrics
 
 Handler = Callable[[Lease, Sequence[InboxRow]], Awaitable[Collection[int]]]
 """Takes the next rows of one lane, all of one ``tipo``; marks those that it takes as done (``Lanes.done``) in its own

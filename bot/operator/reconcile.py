@@ -1,26 +1,39 @@
-"""``prosa reconcile``: asks the gateway now after every emission without a final answer, and says what still waits."""
+"""``prosa reconcile``: asks the gateway now after every emission without a final answer, and says what still waits.
+
+What ``prosa restaurado`` asks the authorities with: their channels alone, opened for one command.
+
+The words of an audit for a terminal, without anybody's documents.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from bot.budgets import lines_of
+from bot.house import House
+from bot.master_key import vault_of
+from bot.orders.audit import Conferida
+from bot.settings import Settings
+from gateway.registry import REGISTRY, Channels
 from operations.protocol import stopped
-from persistence.queue.waiting import under_way
+from persistence.db.engine import Database, refuse_in_transaction
+from persistence.people.certificates import KeptCertificates
+from persistence.queue.backlog import Espera, under_way
 from persistence.tables import nfse_emissao
-from state_machine.protocol.emission import StatusEmissao
+from state_machine.protocol.audit import Conferencia, Diferenca, DifferenceKind
+from state_machine.protocol.channel import Ambiente, Canal
+from state_machine.protocol.emission import CannotTell, StatusEmissao
 from state_machine.protocol.reconciliation import ASSENTADOS
+from state_machine.values.documents import formata_documento
 from state_machine.values.local_time import SAO_PAULO
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from bot.house import House
-    from persistence.queue.waiting import Espera
+from state_machine.values.money import formata_brl
+from telemetry.metrics import Metrics
 
 NAMED = 20  # of a company: enough to look into, and the count says the rest
 MINUTE, HOUR, DAY = 60, 3600, 86_400
@@ -112,3 +125,84 @@ def _age(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.0f} {name}"
     return f"{seconds:.0f} s"
+
+
+@asynccontextmanager
+async def channels_of(settings: Settings, database: Database) -> AsyncIterator[Channels]:
+    """Open the channels; nobody is told how their breakers stand."""
+    channels = Channels(
+        REGISTRY,
+        settings,
+        Canal(settings.gateway, Ambiente(settings.fiscal_environment)),
+        guard=refuse_in_transaction,
+        lines=lines_of(settings, Metrics(), _unheard),
+        certificates=KeptCertificates(database, vault_of(settings)),
+    )
+    try:
+        yield channels
+    finally:
+        await channels.aclose()
+
+
+def _unheard(_destino: str) -> Callable[[int], None]:
+    return lambda _abertos: None
+
+
+EQUAL, DIFFERS, UNKNOWN = 0, 1, 2  # exit statuses
+
+_TITLES = {
+    DifferenceKind.SO_NOSSAS: "só aqui",
+    DifferenceKind.SO_DELES: "só no gateway",
+    DifferenceKind.DIVERGEM: "divergem",
+}
+
+
+def status_of(conferidas: Sequence[Conferida]) -> int:
+    """Return the exit status: a difference is certain, so it counts more than a gateway that could not tell."""
+    resultados = [conferida.resultado for conferida in conferidas]
+    if any(not isinstance(resultado, CannotTell) and resultado.diferencas for resultado in resultados):
+        return DIFFERS
+    return UNKNOWN if any(isinstance(resultado, CannotTell) for resultado in resultados) else EQUAL
+
+
+def lines(conferidas: Sequence[Conferida]) -> list[str]:
+    """Return one line for each company, and below it one for each difference."""
+    found: list[str] = []
+    for conferida in conferidas:
+        quem = f"{conferida.razao_social} ({formata_documento(conferida.cnpj)})"
+        resultado = conferida.resultado
+        if isinstance(resultado, CannotTell):
+            found.append(f"{quem}: o gateway não soube dizer ({resultado.motivo}); nada foi comparado.")
+            continue
+        found.append(f"{quem}: {_summary(resultado)}")
+        found += [f"    {_difference(diferenca)}" for diferenca in resultado.diferencas]
+    return found or ["Nenhuma empresa cadastrada."]
+
+
+def _summary(conferencia: Conferencia) -> str:
+    periodo = conferencia.periodo
+    dias = f"{periodo.inicio:%d/%m/%Y} a {periodo.fim:%d/%m/%Y}"
+    counts = [f"{_TITLES[tipo]}: {len(found)}" for tipo in DifferenceKind if (found := conferencia.de(tipo))]
+    if conferencia.em_curso:
+        counts.append(f"em andamento: {conferencia.em_curso}")
+    if conferencia.reler:
+        counts.append(f"a Prosa pergunta de novo por {len(conferencia.reler)}")
+    verdict = "" if conferencia.diferencas else ", tudo confere"
+    return f"{dias}, {conferencia.listadas} no gateway{verdict}{''.join(f'; {count}' for count in counts)}."
+
+
+def _difference(diferenca: Diferenca) -> str:
+    nossa, deles = diferenca.nossa, diferenca.deles
+    parts = [_TITLES[diferenca.tipo].upper()]
+    if reference := nossa.id_integracao if nossa else deles.id_integracao if deles else "":
+        parts.append(reference)
+    if numero := (deles.numero if deles else None) or (nossa.numero if nossa else None):
+        parts.append(f"nota {numero}")
+    match diferenca.valores:
+        case (aqui, la):
+            parts.append(f"{formata_brl(aqui)} aqui, {formata_brl(la)} lá")
+        case (valor,):
+            parts.append(formata_brl(valor))
+    if deles:
+        parts.append(f"id no gateway {deles.id_externo}")
+    return f"{' · '.join(parts)}: {diferenca.motivo}"

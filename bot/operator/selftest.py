@@ -6,17 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 from rich.console import Console
 
-from persistence.embedded.parent_death import die_with_parent
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from persistence.embedded.home import die_with_parent
 
 ROOT = Path(__file__).resolve().parents[2]
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_command()"  # it has no `-m`

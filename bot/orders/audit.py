@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import date, datetime, time, timedelta
+from typing import Any
 
 import structlog
 
+from bot.ports import FiscalGateway
 from gateway.lines import CallKind
-from gateway.registry import UnknownChannelError
+from gateway.registry import Channels, UnknownChannelError
+from operations.national.distribution import Feed
 from persistence.db.clock import database_now
+from persistence.db.engine import Database
 from persistence.fiscal import comparison
 from persistence.national import elsewhere
 from persistence.people.channels import canal_of
 from persistence.versions import AnotherVersionError
-from state_machine.documents.service import mostra_conteudo
-from state_machine.protocol.audit import DifferenceKind, Pagina, Periodo, compare
+from state_machine.documents import mostra_conteudo
+from state_machine.protocol.audit import Conferencia, DifferenceKind, Nossa, Pagina, Periodo, compare
 from state_machine.protocol.channel import PRIMEIRO, Canal
-from state_machine.protocol.emission import CannotTell
+from state_machine.protocol.emission import CannotTell, Nota
 from state_machine.values.local_time import SAO_PAULO
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import date
-
-    from bot.ports import FiscalGateway
-    from gateway.registry import Channels
-    from operations.national.distribution import Feed
-    from persistence.db.engine import Database
-    from state_machine.protocol.audit import Conferencia, Nossa
-    from state_machine.protocol.emission import Nota
-    from telemetry.metrics import Metrics
+from telemetry.metrics import Metrics
 
 DIAS = 3  # each day is looked at three times: notes that span midnight, and a gateway that was away for a day
 MAX_PAGES = 10_000  # half a million notes of fifty to a page; a gateway that never comes to an end is broken

@@ -1,18 +1,28 @@
-"""The order to cancel an issued note: what is its own in the protocol of orders."""
+"""The order to cancel an issued note: what is its own in the protocol of orders.
+
+Tells of a note that is cancelled without anybody here having asked for it, in the transaction that learns it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
-from bot.orders.cancellation_news import news_of
-from bot.orders.order import Events
+import structlog
+
+from bot.orders.order import Call, Events, Instead, OrderParts
+from bot.orders.origins import News, Origins
 from gateway.lines import CallKind
 from persistence.db.clock import database_now
-from persistence.fiscal import cancellation_work, cancellations, issued
-from persistence.rows.inbox_rows import CancellationRow
-from state_machine.cancellation.machine import AutoridadeCancelou, AutoridadeManteve, decide
+from persistence.db.connection import Connection
+from persistence.fiscal import cancellations, issued
+from persistence.fiscal.cancellations import TarefaCancelamento
+from persistence.rows import CancellationRow
+from state_machine.cancellation.machine import AutoridadeCancelou, AutoridadeManteve, Evento, StatusNota, decide
 from state_machine.cancellation.reconciliation import (
     CancelFinding,
+    CancelOutcome,
+    PassoCancelamento,
     after_query,
     after_send,
     in_error,
@@ -21,14 +31,58 @@ from state_machine.cancellation.reconciliation import (
     without_call,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+log = structlog.get_logger(__name__)
 
-    from bot.orders.order import Call, Instead, OrderParts
-    from persistence.db.connection import Connection
-    from persistence.fiscal.cancellation_work import TarefaCancelamento
-    from state_machine.cancellation.machine import Evento
-    from state_machine.cancellation.reconciliation import CancelOutcome, PassoCancelamento
+
+class Concerned(Protocol):
+    """An emission that news are of: an order in hand, or one that a document of the authority names."""
+
+    @property
+    def emissao_id(self) -> int:
+        """The emission."""
+
+    @property
+    def id_integracao(self) -> str:
+        """Its reference."""
+
+    @property
+    def origem(self) -> str:
+        """Kind of who ordered it."""
+
+    @property
+    def sessao_id(self) -> str:
+        """The origin's id."""
+
+    @property
+    def conversa(self) -> str | None:
+        """Where it was ordered, if in a chat."""
+
+    @property
+    def correlacao(self) -> str | None:
+        """What its log lines share."""
+
+
+def news_of(tarefa: Concerned, chave: str, row: CancellationRow) -> News:
+    """Return a piece of news of an emission."""
+    correlacao = tarefa.correlacao or tarefa.id_integracao
+    return News(tarefa.origem, tarefa.sessao_id, tarefa.conversa, row, chave, correlacao)
+
+
+async def seen_cancelled(origins: Origins, connection: Connection, tarefa: Concerned) -> None:
+    """An issued note is seen as cancelled, by a reading or its event: whoever waits for that looks now.
+
+    Else the user hears it once.
+    """
+    if await cancellations.hint(connection, tarefa.id_integracao, None):
+        return
+    if not await issued.mark(connection, tarefa.emissao_id, {StatusNota.AUTORIZADO}, StatusNota.CANCELADO):
+        return
+    if await issued.is_being_replaced(connection, tarefa.emissao_id):
+        return  # a note of ours ended it, whose own news say so
+    log.warning("note_cancelled_outside", emissao_id=tarefa.emissao_id)
+    row = CancellationRow(tarefa.emissao_id, "por_fora", None)
+    await origins.tell(connection, news_of(tarefa, f"cancelada_por_fora:{tarefa.emissao_id}", row))
+
 
 CONCURRENCY = 10  # slots per worker, of which one company has half at most: cancellations are rare
 
@@ -45,7 +99,7 @@ class Cancellations:
     )
     operation = "cancel"
     kind = CallKind.CANCELLATION
-    leases = cancellation_work.LEASES
+    leases = cancellations.LEASES
     concurrency = CONCURRENCY
 
     def __init__(self, parts: OrderParts) -> None:
@@ -55,13 +109,13 @@ class Cancellations:
 
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[TarefaCancelamento]:
         """Take due cancellations."""
-        return await cancellation_work.claim(
+        return await cancellations.claim(
             connection, free, self.leases.seconds, held, self._channels.names, self._origins.names
         )
 
     async def hint(self, connection: Connection, id_integracao: str | None, id_externo: str | None, _corpo: Any) -> int:
         """Look at the note's cancellation now."""
-        return await cancellation_work.hint(connection, id_integracao, id_externo)
+        return await cancellations.hint(connection, id_integracao, id_externo)
 
     def context(self, tarefa: TarefaCancelamento) -> Mapping[str, str | None]:
         """Return correlation and reference."""
@@ -114,7 +168,7 @@ class Cancellations:
         call: Call[CancelOutcome | CancelFinding] | None,
     ) -> None:
         """Store the cancellation's row."""
-        await cancellation_work.settle(connection, tarefa, passo, call.told if call else None)
+        await cancellations.settle(connection, tarefa, passo, call.told if call else None)
 
     async def conclude(
         self,

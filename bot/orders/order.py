@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
-from gateway.http.recording import recording
+from bot.orders.origins import Origins
+from gateway.http.recording import Recorded, recording
 from gateway.lines import CallKind
-from persistence.claims.leases import Leases, OrderLeaseLostError, Taken
+from gateway.registry import Channels
+from persistence.claims import Leases, OrderLeaseLostError, Taken
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
 from persistence.fiscal import attempts, emissions
 from persistence.fiscal.emissions import Chamada
-from persistence.rows.inbox_rows import GatewayRow
-from persistence.witness.row import Witness
+from persistence.queue.lanes import InboxRow, Lanes, Lease
+from persistence.rows import GatewayRow
+from persistence.witness import Witness
 from state_machine.protocol.emission import CannotTell, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-
-    from bot.orders.origins import Origins
-    from gateway.http.recording import Recorded
-    from gateway.registry import Channels
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-    from persistence.queue.lanes import InboxRow, Lanes, Lease
-    from state_machine.protocol.retry import Politica
+from state_machine.protocol.retry import Politica
 
 SHORTEST_PAUSE = 0.1  # seconds, when the circuit is just being probed
 SEND_WITHIN = 1 / 3  # of the lease: a worker frozen for longer than this after claiming must not send any more

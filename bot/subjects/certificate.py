@@ -5,35 +5,30 @@ A certificate that comes as an attachment is left where it is, and answered with
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
 import structlog
 
 from bot.budgets import Voice
 from bot.conversation.inbound import Outro, Palavras
-from bot.conversation.subject import one_row
-from bot.subjects.invoice.words import begun
-from extractor.requests.certificate import wants_certificate
+from bot.conversation.subject import Resources, RowHandler, Turn, one_row
+from bot.loops.jobs import Deadline
+from bot.subjects.invoice.acts import begun
+from extractor.requests.yes_no import wants_certificate
 from persistence.conversations import conversations, snapshots
 from persistence.db.clock import database_now
+from persistence.db.connection import Connection
 from persistence.people import certificate_links
 from persistence.queue import outbox
-from persistence.rows.inbox_rows import CertificateRow, MessageRow
+from persistence.queue.lanes import InboxRow, Lease
+from persistence.rows import CertificateRow, MessageRow
 from state_machine.catalogue import messages
 from state_machine.catalogue.texts import certificate as textos
 from state_machine.invoice.fields import Campo
-from state_machine.machine.effects import EnviarLink, Mensagem
+from state_machine.invoice.session import EnviarLink, Mensagem
 from state_machine.values.certificate import is_certificate_file
 from state_machine.values.local_time import SAO_PAULO
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from bot.conversation.subject import Resources, RowHandler, Turn
-    from bot.loops.jobs import Deadline
-    from persistence.db.connection import Connection
-    from persistence.queue.lanes import InboxRow, Lease
 
 log = structlog.get_logger(__name__)
 

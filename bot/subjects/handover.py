@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 import structlog
 
-from bot.conversation.subject import one_row
-from persistence.conversations import handoff, person_asked, snapshots
+from bot.conversation.subject import Resources, RowHandler, Turn, one_row
+from bot.loops.jobs import Deadline
+from persistence.conversations import handoff, snapshots
+from persistence.db.connection import Connection
 from persistence.queue import outbox
-from persistence.rows.inbox_rows import StaffRow
+from persistence.queue.lanes import InboxRow, Lease
+from persistence.rows import StaffRow
 from persistence.versions import AnotherVersionError
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue import staff_messages
-from state_machine.machine.effects import Mensagem
-from state_machine.machine.events import EquipeAssumiu, EquipeDevolveu, EquipeEncerrou
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from bot.conversation.subject import Resources, RowHandler, Turn
-    from bot.loops.jobs import Deadline
-    from persistence.db.connection import Connection
-    from persistence.queue.lanes import InboxRow, Lease
-    from state_machine.machine.events import Evento
-    from state_machine.machine.session import Sessao
+from state_machine.invoice.session import Mensagem, Sessao
+from state_machine.machine.events import EquipeAssumiu, EquipeDevolveu, EquipeEncerrou, Evento
 
 log = structlog.get_logger(__name__)
 
@@ -72,7 +65,7 @@ class Handover:
                 return await self._step(connection, conversa, EquipeAssumiu(exibido), mensagem, row)
             case StaffRow(comando="devolver") if atendente is not None:
                 await handoff.give_back(connection, conversa)
-                esperam = await person_asked.waiting(connection, conversa)
+                esperam = await handoff.waiting(connection, conversa)
                 sem_nota = staff_messages.devolveu(None, esperam)
                 return await self._step(connection, conversa, EquipeDevolveu(esperam), sem_nota, row)
             case StaffRow(comando="escrever", texto=str(texto), sessao_id=str(sessao_id)) if (
@@ -89,7 +82,7 @@ class Handover:
             case StaffRow(comando="encerrar", sessao_id=str(sessao_id), motivo=str(motivo)):
                 sessao = await self._close(connection, conversa, sessao_id, row)
                 await handoff.resolve(connection, sessao_id, pedido.quem, motivo)
-                if await person_asked.drop(connection, conversa) and sessao is None:
+                if await handoff.drop(connection, conversa) and sessao is None:
                     mensagem = staff_messages.pedido_encerrado()
                     outbox.enqueue(connection, conversa=conversa, mensagem=mensagem, correlacao=row.correlacao)
                 return sessao

@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Sequence
+from typing import Final
 
 import structlog
 
 from bot.budgets import Voice
 from bot.conversation.inbound import Toque
-from bot.delivery.homologation import AVISO
+from bot.conversation.subject import Resources, RowHandler, Turn
 from bot.delivery.mailing import asked_for
+from bot.delivery.sender import AVISO
+from bot.loops.jobs import Deadline
+from bot.subjects.invoice.clients import LONGEST_ID
 from bot.subjects.invoice.facts import environment
-from bot.subjects.invoice.repeat import LONGEST_ID
 from extractor.requests.requests import as_number
 from persistence.audit import records as audit
-from persistence.batches import listing, records
+from persistence.batches import records
 from persistence.conversations import conversations
+from persistence.db.connection import Connection
 from persistence.fiscal import notes
 from persistence.fiscal.notes import Quais
+from persistence.people.companies import Empresa
 from persistence.queue import outbox
 from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
-from state_machine.catalogue.requests import LISTADAS
-from state_machine.mailing.addresses import normalised
-from state_machine.mailing.notes import MailedNote, words
-from state_machine.mailing.reading import REVISAO
-from state_machine.mailing.states import TipoLote
-from state_machine.mailing.text import ASSUNTO, MENSAGEM
+from state_machine.catalogue.requests import LISTADAS, NotaListada
+from state_machine.invoice.session import Mensagem
+from state_machine.mailing.delivery import TipoLote
+from state_machine.mailing.reading import ASSUNTO, MENSAGEM, REVISAO, MailedNote, normalised, words
 from state_machine.protocol.channel import Ambiente
-from state_machine.values.local_time import SAO_PAULO
-from state_machine.values.period import MesOuAno
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from bot.conversation.subject import Resources, RowHandler, Turn
-    from bot.loops.jobs import Deadline
-    from persistence.db.connection import Connection
-    from persistence.people.companies import Empresa
-    from state_machine.catalogue.requests import NotaListada
-    from state_machine.machine.effects import Mensagem
+from state_machine.values.local_time import SAO_PAULO, MesOuAno
 
 QUEM: Final = "WhatsApp"  # in the audit, which has no person's data
 
@@ -105,7 +97,7 @@ class NoteMail:
             "usuario": QUEM,
         }
         known = await records.by_file(connection, empresa.id, nome, sha256)
-        day = await listing.of_a_day(connection, empresa.id, listing.HANDED_OVER)
+        day = await records.of_a_day(connection, empresa.id, records.HANDED_OVER)
         if known is None and 0 < self._r.emails <= day.quantos:
             return None, pedidos.mail_limit()
         ambiente = empresa.canal.ambiente or environment(self._r.door.channel(empresa))

@@ -1,41 +1,137 @@
-"""The worker of the inbox: conversations, and which handler takes which kind of row."""
+"""The worker of the inbox: conversations, and which handler takes which kind of row.
+
+The table of what a conversation can be about: a new subject is a module and a row.
+
+The pumps: one for each kind of order, from a table, and one for the messages to people.
+"""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import Any
 
-from bot.conversation.customers import Customers
+from bot.budgets import limites_mei_of, politica_of
 from bot.conversation.effects import Effects
-from bot.conversation.quarantine import Quarantine
 from bot.conversation.session_events import SessionEvents
-from bot.conversation.subject import Resources, RowHandler, one_row
-from bot.conversation.turn import Conversations
-from bot.delivery.ticks import Ticks
-from bot.loops.worker import LaneWorker
+from bot.conversation.subject import Customers, Resources, RowHandler, Subject, one_row
+from bot.conversation.turn import Conversations, Quarantine
+from bot.delivery.mailing import Attachments, Mailing, MailPolicy, NoteFiles
+from bot.delivery.sender import Delivery, Homologation, Ticks
+from bot.loops.jobs import JOBS, Job
+from bot.loops.pump import Pump
+from bot.loops.worker import Handler, LaneWorker
 from bot.master_key import vault_of
-from bot.policy import limites_mei_of
-from bot.subjects.account_notices import Notices
-from bot.subjects.moving import Moves
-from bot.subjects.table import handlers_of, open_subjects
-from persistence.rows.inbox_rows import (
-    GatewayRow,
-    LeftNumberRow,
-    MessageRow,
-    MetaNoticeRow,
-    MovedRow,
-    StatusRow,
-    UnreadableRow,
+from bot.orders.accept import Door
+from bot.orders.cancellation import Cancellations
+from bot.orders.emission import Emissions
+from bot.orders.order import Hints, Order, OrderParts, OrderWorker
+from bot.orders.origins import Origins
+from bot.subjects.cancellation import Cancellation
+from bot.subjects.certificate import Certificate
+from bot.subjects.handover import Handover
+from bot.subjects.invoice.subject import Invoice
+from bot.subjects.note_mail import NoteMail
+from bot.subjects.proposal import Batches, Proposal
+from bot.subjects.strangers import Moves, Notices, Strangers
+from bot.wiring.outside import Outside, Stores
+from gateway.mail.client import MailConnection, mail_tls
+from gateway.mail.message import parse_server
+from persistence.people import certificate_links
+from persistence.rows import GatewayRow, LeftNumberRow, MessageRow, MetaNoticeRow, MovedRow, StatusRow, UnreadableRow
+from state_machine.invoice.session import EnviarLink
+from state_machine.protocol.channel import Ambiente
+
+# Asked in this order, turn by turn; the last one takes what nobody else took.
+SUBJECTS: tuple[type[Subject], ...] = (
+    Handover,
+    Strangers,
+    Certificate,
+    Batches,
+    NoteMail,
+    Cancellation,
+    Proposal,
+    Invoice,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
-    from bot.orders.accept import Door
-    from bot.wiring.outside import Outside
-    from bot.wiring.pumps import Pumps
-    from bot.wiring.stores import Stores
+def open_subjects(resources: Resources) -> tuple[Subject, ...]:
+    """Return one of each subject, in the order of the table."""
+    return tuple(subject(resources) for subject in SUBJECTS)
+
+
+def jobs() -> tuple[Job, ...]:
+    """Return all periodic jobs: the subjects' deadlines, and ``JOBS``, which are no subject's."""
+    return (*(deadline.job() for subject in SUBJECTS for deadline in subject.deadlines), *JOBS)
+
+
+def handlers_of(subjects: Sequence[Subject], others: Iterable[RowHandler]) -> dict[str, Handler]:
+    """Return the worker's handlers by kind of row: those of the subjects, and ``others``, which are no subject's.
+
+    Raises ``ValueError`` for a kind with two handlers.
+    """
+    found: dict[str, Handler] = {}
+    for each in (*(handler for subject in subjects for handler in subject.handlers()), *others):
+        if each.kind.tipo in found:
+            raise ValueError(f"two handlers for rows of kind {each.kind.tipo}")
+        found[each.kind.tipo] = each.handle
+    return found
+
+
+Work = OrderWorker[Any, Any, Any] | Delivery | Mailing
+
+
+# A kind of order is a module of ``bot/orders`` and a row here: the name of its pump, which logs and loops use. A note's
+# orders are hinted at in this order, which is that of the locks.
+ORDERS: Mapping[str, Callable[[OrderParts], Order[Any, Any, Any]]] = {
+    "emissions": Emissions,
+    "cancellations": Cancellations,
+}
+
+
+class Pumps(dict[str, Pump[Any]]):
+    """The pumps by name, and who hears the gateway's hints about their orders."""
+
+    def __init__(self, stores: Stores, outside: Outside, origins: Origins) -> None:
+        database, channels = stores.database, outside.channels
+        parts = OrderParts(database, origins, channels, politica_of(stores.settings), stores.witness)
+        orders = {name: kind(parts) for name, kind in ORDERS.items()}
+        works: dict[str, Work] = {name: OrderWorker(order, database, channels) for name, order in orders.items()}
+        attachments = Attachments(database, outside.whatsapp, channels)
+        cofre, public_url = vault_of(stores.settings), stores.settings.public_url
+
+        def address(link: EnviarLink) -> str:
+            return certificate_links.address(public_url, cofre, link.link, link.selado)
+
+        practice = Homologation(database, Ambiente(stores.settings.fiscal_environment))
+        works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics, address, practice.mark)
+        if stores.settings.smtp_url.get_secret_value():
+            works["mailing"] = _mailing(stores, NoteFiles(database, attachments))
+        super().__init__({name: _pump(name, work) for name, work in works.items()})
+        self.hints = Hints(database, stores.lanes, orders.values(), self.ring)
+
+    def ring(self) -> None:
+        """Have all of them look for work now."""
+        for pump in self.values():
+            pump.ring()
+
+
+def _mailing(stores: Stores, files: NoteFiles) -> Mailing:
+    settings = stores.settings
+    server, tls = parse_server(settings.smtp_url.get_secret_value()), mail_tls(settings.smtp_ca_file)
+    policy = MailPolicy(
+        settings.smtp_from,
+        settings.smtp_ladder,
+        settings.smtp_unknown_seconds,
+        settings.public_url,
+        settings.smtp_domain_per_minute or None,
+    )
+    return Mailing(stores.database, lambda: MailConnection(server, tls), policy, stores.metrics, files)
+
+
+def _pump(name: str, work: Work) -> Pump[Any]:
+    return Pump(name, work.claim, work.work, work.renew, lease_seconds=work.lease_seconds, concurrency=work.concurrency)
 
 
 @asynccontextmanager

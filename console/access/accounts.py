@@ -1,43 +1,36 @@
-"""Decides who may log in, and what a login leaves behind."""
+"""Decides who may log in, and what a login leaves behind.
+
+The pages by which staff come in, choose a password and leave; what a login needs is decided in ``accounts``.
+"""
 
 from __future__ import annotations
 
 import re
 import secrets
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from math import ceil
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from urllib.parse import urlsplit
 
 import structlog
+from aiohttp import web
 
-from console.access.credentials import (
-    NOBODY,
-    SENHA_MAX,
-    SENHA_MIN,
-    Passwords,
-    enrolment_uri,
-    new_password,
-    new_secret,
-    step_of,
-)
+from console.access.visit import Visita, see_other, set_cookie, set_device_cookie
+from console.deps import NOBODY, SENHA_MAX, SENHA_MIN, Passwords, enrolment_uri, new_password, new_secret, step_of
 from operations.protocol import CommandRefusedError
 from persistence.access import accounts as staff
 from persistence.access import delay as staff_delay
-from persistence.access import devices as staff_devices
+from persistence.access import sessions as staff_devices
 from persistence.access import sessions as staff_sessions
+from persistence.access.accounts import Conta, Papel, Staff
 from persistence.access.delay import Tentativa
 from persistence.audit import records as audit
-from persistence.crypto import UnreadableSecretError, is_sealed
+from persistence.crypto import UnreadableSecretError, Vault, is_sealed
+from persistence.db.engine import Database
 from state_machine.values.documents import CNPJ, DocumentoInvalido
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import timedelta
-
-    from persistence.access.accounts import Conta, Papel, Staff
-    from persistence.crypto import Vault
-    from persistence.db.engine import Database
 
 log = structlog.get_logger(__name__)
 
@@ -176,7 +169,7 @@ async def log_in(
     nome = nome.strip().lower()[:40]
     async with database.transaction() as connection:  # counted before the password is looked at: guesses run abreast
         conta = await staff.account(connection, nome)
-        known = conta is not None and await staff_devices.knows(connection, aparelho, conta.staff.id)
+        known = conta is not None and await staff_devices.knows_device(connection, aparelho, conta.staff.id)
         tentativa = Tentativa(
             conta.staff.nome if conta else cofre.blind(nome), endereco, staff_delay.device(aparelho) if known else ""
         )
@@ -198,7 +191,7 @@ async def log_in(
             await staff.reseal(connection, conta.staff.id, conta.totp_segredo, cofre.seal(segredo, place))
         await staff_sessions.open_session(connection, token, conta.staff.id)
         await staff_delay.succeeded(connection, tentativa)
-        fresh = await staff_devices.remember(connection, aparelho, conta.staff.id)
+        fresh = await staff_devices.remember_device(connection, aparelho, conta.staff.id)
         await audit.write(connection, staff_id=conta.staff.id, quem=conta.staff.nome, acao="entrou")
     return BrowserTokens(token, fresh)
 
@@ -284,3 +277,79 @@ async def change_password(
         await staff_delay.succeeded(connection, tentativa)
         await audit.write(connection, staff_id=quem.id, quem=quem.nome, acao="trocou a senha")
     return None
+
+
+INICIO = "/console"
+
+
+async def login_page(visita: Visita) -> web.StreamResponse:
+    """The login form; who is logged in goes on."""
+    if visita.quem is not None:
+        raise web.HTTPSeeOther(INICIO)
+    return visita.pagina("entrar.html", erro=None, nome="", volta=_safe(visita.request.query.get("volta", "")))
+
+
+async def enter(visita: Visita) -> web.StreamResponse:
+    """Log in, with a fresh token: the one that the browser brought is worth nothing."""
+    nome, volta = await visita.campo("nome"), _safe(await visita.campo("volta"))
+    senha, codigo = await visita.campo("senha"), await visita.campo("codigo", 20)
+    answer = await log_in(
+        visita.deps.database,
+        visita.deps.cofre,
+        visita.deps.passwords,
+        nome,
+        senha,
+        codigo,
+        endereco=visita.endereco,
+        aparelho=visita.request.cookies.get(visita.deps.device_cookie, ""),
+    )
+    if isinstance(answer, LoginRefusal) and answer.sem_chave:
+        erro = "O console está sem a chave que confere os códigos. Quem opera precisa definir PROSA_MASTER_KEY."
+        return visita.pagina("entrar.html", status=503, erro=erro, nome=nome[:40], volta=volta)
+    if isinstance(answer, LoginRefusal):
+        erro = (
+            too_soon(answer.espera)
+            if answer.espera
+            else "Nome, senha ou código não conferem. Cada código vale uma vez só: se já usou este, espere o próximo."
+        )
+        status = 429 if answer.espera else 401
+        response = visita.pagina("entrar.html", status=status, erro=erro, nome=nome[:40], volta=volta)
+        if answer.espera:
+            response.headers["Retry-After"] = str(answer.espera)
+        return response
+    response = see_other(volta or INICIO)
+    set_cookie(visita.deps, response, answer.token)
+    set_device_cookie(visita.deps, response, answer.aparelho)
+    return response
+
+
+async def leave(visita: Visita) -> web.StreamResponse:
+    """End the session, in the database too."""
+    async with visita.deps.database.transaction() as connection:
+        await staff_sessions.close_session(connection, visita.token)
+        await audit.write(connection, staff_id=visita.staff.id, quem=visita.staff.nome, acao="saiu")
+    response = see_other("/console/entrar")
+    response.del_cookie(visita.deps.cookie, path="/", secure=visita.deps.secure or None, httponly=True, samesite="Lax")
+    return response
+
+
+async def show_password(visita: Visita) -> web.StreamResponse:
+    """The form to choose a password."""
+    return visita.pagina("senha.html", erro=None, minimo=SENHA_MIN, maximo=SENHA_MAX)
+
+
+async def set_password(visita: Visita) -> web.StreamResponse:
+    """Choose a password; all sessions end, and the next login uses it."""
+    atual, nova = await visita.campo("atual"), await visita.campo("nova")
+    repetida = await visita.campo("repetida")
+    erro = await change_password(visita.deps.database, visita.deps.passwords, visita.staff, atual, nova, repetida)
+    if erro:
+        return visita.pagina("senha.html", status=422, erro=erro, minimo=SENHA_MIN, maximo=SENHA_MAX)
+    raise web.HTTPSeeOther("/console/entrar")
+
+
+def _safe(volta: str) -> str:
+    """Return the page to go back to, if it is one of ours."""
+    parts = urlsplit(volta)
+    ours = not parts.scheme and not parts.netloc and (parts.path == INICIO or parts.path.startswith(f"{INICIO}/"))
+    return volta if ours and "\\" not in volta and volta.isprintable() else ""

@@ -1,23 +1,66 @@
-"""The safe actions: what each does, its consequence in one sentence, whose it is and when it makes sense."""
+"""The safe actions: what each does, its consequence in one sentence, whose it is and when it makes sense.
+
+Hands an issued note's PDF or XML to staff, whole, for a reason that the audit keeps.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Any, Final, Literal
 
-from console.actions.documents import issued
-from persistence.access.accounts import Papel
+from aiohttp import web
+
+from console.access.visit import Visita
+from persistence.access.accounts import Papel, Staff
+from persistence.audit import records as audit
+from persistence.fiscal import notes
 from persistence.fiscal.attempts import is_certainly_nobodys
+from persistence.rows import Comando, Ordem
+from persistence.staff import case as staff_case
+from persistence.staff.case import Caso
 from state_machine.cancellation.machine import StatusNota
-from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, Estado
+from state_machine.invoice.session import ESPERAM_USUARIO, FINAIS, Estado
 from state_machine.protocol.emission import StatusEmissao
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+FORMATOS: Final = ("pdf", "xml")
+_PLAIN: Final = re.compile(r"[^0-9A-Za-z-]+")  # of a number that an authority made up, in a file's name
 
-    from persistence.access.accounts import Staff
-    from persistence.rows.inbox_rows import Comando, Ordem
-    from persistence.staff.case import Caso
+
+def issued(caso: Caso) -> Any | None:
+    """Return the case's emission with a note; of two, the one whose note is still worth something."""
+    with_note = [emissao for emissao in caso.emissoes if emissao.numero]
+    return min(with_note, key=lambda e: (e.nota_status == StatusNota.CANCELADO, e.nota_status), default=None)
+
+
+async def download(visita: Visita) -> web.StreamResponse:
+    """``POST /console/sessoes/{id}/documentos``: the file; 422 without a reason, 409 while nobody has fetched it."""
+    formato, motivo = await visita.campo("formato", 3), await visita.campo("motivo")
+    if formato not in FORMATOS or not motivo:
+        raise web.HTTPUnprocessableEntity
+    sessao_id, quem = visita.request.match_info["sessao_id"], visita.staff
+    async with visita.deps.database.transaction() as connection:
+        caso = await staff_case.session(connection, quem.alcance, sessao_id)
+        emissao = issued(caso) if caso else None
+        if caso is None or emissao is None:
+            raise web.HTTPNotFound
+        documento = (await notes.document(connection, emissao.id, formato)).documento
+        if documento is None:
+            raise web.HTTPConflict(text="document")
+        await audit.write(
+            connection,
+            staff_id=quem.id,
+            quem=quem.nome,
+            acao=f"abriu {formato.upper()}",
+            alvo=sessao_id,
+            empresa_id=caso.sessao.empresa_id,
+            motivo=motivo,
+        )
+    nome = f"NFSe-{_PLAIN.sub('-', emissao.numero)}.{formato}"
+    headers = {"Content-Disposition": f'attachment; filename="{nome}"'}  # never shown as a page of ours
+    return web.Response(body=documento.conteudo, content_type=f"application/{formato}", headers=headers)
+
 
 TEXTO_MAX: Final = 3500  # characters; with the name in front it stays below WhatsApp's 4,096
 

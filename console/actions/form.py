@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from aiohttp import web
 
-from console.access.locks import see_other
+from console.access.visit import Visita, see_other
 from console.actions.commands import POR_NOME, TEXTO_MAX, Acao
-from console.actions.documents import issued as issued_of
+from console.actions.commands import issued as issued_of
 from console.render.format import Olhar
 from operations.cancel_order import order
 from persistence.audit import records as audit
 from persistence.conversations import handoff
+from persistence.db.connection import Connection
 from persistence.fiscal import issued
 from persistence.idempotency import records as idempotency
-from persistence.idempotency.key import Operation
-from persistence.idempotency.records import Replay, Started
-from persistence.queue.arrival import Arrival
-from persistence.rows.inbox_rows import OrderRow, StaffRow
+from persistence.idempotency.records import Operation, Replay, Started
+from persistence.queue.inbox import Arrival
+from persistence.rows import OrderRow, StaffRow
 from persistence.staff import case as staff_case
+from persistence.staff.case import Caso
 from state_machine.cancellation.machine import MOTIVO_MIN, Codigo, StatusNota, motivo_de
-
-if TYPE_CHECKING:
-    from console.access.visit import Visita
-    from persistence.db.connection import Connection
-    from persistence.staff.case import Caso
-
 
 LOOK_EVERY: Final = 0.1  # seconds
 OBEYED_LOOKS: Final = 30  # a worker needs some milliseconds, and longer than three seconds nobody waits for a page

@@ -1,38 +1,37 @@
-"""Tries a whole group of failures again: first says what would happen to each, then orders just that."""
+"""Tries a whole group of failures again: first says what would happen to each, then orders just that.
+
+Marks a group of failures as resolved, or takes that back.
+"""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 import sqlalchemy as sa
 from aiohttp import web
 
-from console.access.locks import see_other
+from console.access.visit import Visita, see_other
 from console.pages.figures import days_of
-from console.render import labels
-from console.render.cities import cidade
+from console.render import labels, masks
 from console.render.format import SAO_PAULO
+from console.render.labels import cidade
+from persistence.access.accounts import Staff
 from persistence.audit import records as audit
+from persistence.db.connection import Connection
 from persistence.idempotency import records as idempotency
-from persistence.idempotency.key import Operation
-from persistence.idempotency.records import Replay, Started
-from persistence.queue.arrival import Arrival
-from persistence.rows.inbox_rows import OrderRow, StaffRow
+from persistence.idempotency.records import Operation, Replay, Started
+from persistence.queue.inbox import Arrival
+from persistence.rows import OrderRow, StaffRow
+from persistence.staff import groups as staff_groups
 from persistence.staff.dashboard import DAYS
 from persistence.staff.groups import Grupo, members, resolution
-from state_machine.machine.states import Estado
+from state_machine.invoice.session import Estado
 from state_machine.protocol.emission import StatusEmissao
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from console.access.visit import Visita
-    from persistence.access.accounts import Staff
-    from persistence.db.connection import Connection
 
 NAMED_BY: Final = ("codigo", "status", "cidade", "dias")
 OLD: Final = timedelta(days=1)  # its person may have had the note made elsewhere meanwhile
@@ -195,3 +194,60 @@ def group_of(fields: Mapping[str, str]) -> Grupo:
     if status not in set(StatusEmissao) or not fields.get("codigo"):
         raise web.HTTPNotFound
     return Grupo(fields["codigo"], status, fields.get("cidade", ""), timedelta(days=days_of(fields, DAYS[1])))
+
+
+_DOES: Final = {"resolver": "resolver grupo", "reabrir": "reabrir grupo"}
+
+
+async def resolve_group(visita: Visita) -> web.StreamResponse:
+    """Resolve or reopen, with a row in the audit for each company and the idempotency record, in one commit."""
+    posted = {name: await visita.campo(name) for name in NAMED_BY}
+    faz, visto = await visita.campo("faz", 10), await visita.campo("visto", 40)
+    chave, motivo, quem = await visita.campo("chave", 100), await visita.campo("motivo"), visita.staff
+    grupo = group_of(posted)
+    if not chave or not motivo or faz not in _DOES:
+        raise web.HTTPUnprocessableEntity
+    said = {"motivo": motivo, "faz": faz, "visto": visto, **posted}
+    operation = Operation.named(chave, f"console:{_DOES[faz]}", f"staff:{quem.id}", "grupo", said)
+    async with visita.deps.database.transaction() as connection:
+        begun = await idempotency.begin(connection, operation)
+        if isinstance(begun, Started):
+            if faz == "resolver":
+                touched = await staff_groups.resolve(connection, quem.alcance, grupo, quem.nome, motivo, _moment(visto))
+            else:
+                touched = await staff_groups.reopen(connection, quem.alcance, grupo)
+            if not touched:
+                raise web.HTTPConflict(text="late")
+            await _audited(connection, visita, _DOES[faz], grupo, motivo, touched)
+            await idempotency.succeed(connection, begun, {"empresas": len(touched)})
+        elif not isinstance(begun, Replay):
+            raise web.HTTPConflict
+    return see_other(address(posted))
+
+
+async def _audited(
+    connection: Connection, visita: Visita, acao: str, grupo: Grupo, motivo: str, empresas: list[int]
+) -> None:
+    detalhe = {"codigo": masks.text(grupo.codigo), "status": grupo.status, "cidade": grupo.municipio}
+    for empresa_id in sorted(empresas):
+        await audit.write(
+            connection,
+            staff_id=visita.staff.id,
+            quem=visita.staff.nome,
+            acao=acao,
+            alvo=f"{grupo.status} em {grupo.municipio}",
+            empresa_id=empresa_id,
+            motivo=motivo,
+            detalhe=detalhe,
+        )
+
+
+def _moment(text: str) -> datetime:
+    """Read when the page was made: what failed since was not seen, and brings the group back. Raises 422."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise web.HTTPUnprocessableEntity from None
+    if moment.tzinfo is None:
+        raise web.HTTPUnprocessableEntity
+    return moment

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from aiohttp import web
 
+from console.access.visit import Visita
 from console.companies.pages import company_page
 from console.pages.queue import whole
 from operations import services
@@ -14,18 +16,11 @@ from operations.channel import choose_for
 from operations.company import CompanyForm, add_user, change_company, remove_user, told
 from operations.protocol import CommandRefusedError, release_of
 from persistence.audit.records import Author
+from persistence.db.connection import Connection
 from persistence.idempotency import records as idempotency
-from persistence.idempotency.key import Operation
-from persistence.idempotency.records import Replay, Started
+from persistence.idempotency.records import Operation, Replay, Started
 from persistence.staff import companies as staff_companies
 from state_machine.protocol.channel import TipoDocumento
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from typing import Any
-
-    from console.access.visit import Visita
-    from persistence.db.connection import Connection
 
 FIELD: Final = 100  # characters of one field but the reason
 REASON: Final = "Falta dizer por quê. Nada mudou."

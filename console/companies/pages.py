@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from aiohttp import web
 
+from console.access.visit import Visita
 from console.pages.queue import PAGE, page, whole
 from console.render import labels
-from console.render.cities import cidade
 from console.render.format import Olhar
+from console.render.labels import cidade
 from persistence.people import channels, services
 from persistence.staff import companies as staff_companies
 from persistence.staff.companies import OUTSIDE, TROUBLE
-from persistence.staff.pulse import pulse
-from persistence.staff.queue import needing_eyes_by_company
+from persistence.staff.queue import needing_eyes_by_company, pulse
 from persistence.versions import AnotherVersionError
-from state_machine.services.codes import dotted
-from state_machine.services.own import APURACOES_IBSCBS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from console.access.visit import Visita
-    from state_machine.services.own import Servico
+from state_machine.services.codes import APURACOES_IBSCBS, Servico, dotted
 
 NAME: Final = 100  # characters of a company's name that are looked for
 CANAIS: Final = {"plugnotas": "PlugNotas", "nacional": "Emissor Nacional"}

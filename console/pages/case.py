@@ -5,29 +5,26 @@ from __future__ import annotations
 import asyncio
 import secrets
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from aiohttp import web
 
-from console.actions.commands import POR_NOME, TEXTO_MAX, available
-from console.actions.documents import issued
-from console.orders import pages as orders
+from console.access.visit import Visita
+from console.actions.commands import POR_NOME, TEXTO_MAX, available, issued
+from console.pages import conflict as orders
 from console.pages.conflict import conflict
-from console.pages.timeline import line
+from console.pages.snapshot import line
 from console.pages.why import SituacaoDaSessao, por_que
 from console.render import labels
 from console.render.format import Olhar
+from persistence.access.accounts import Staff
 from persistence.audit import records as audit
 from persistence.staff import case as staff_case
-from persistence.staff.pulse import pulse
-from state_machine.machine.states import Estado
+from persistence.staff.case import CaseTimeline, Caso
+from persistence.staff.queue import pulse
+from state_machine.invoice.session import Estado
 from state_machine.protocol.emission import StatusEmissao
-
-if TYPE_CHECKING:
-    from console.access.visit import Visita
-    from persistence.access.accounts import Staff
-    from persistence.staff.case import CaseTimeline, Caso
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -93,7 +90,7 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
     async with visita.deps.database.transaction() as connection:
         caso = await staff_case.session(connection, visita.staff.alcance, sessao_id)
         if caso is None:
-            return await orders.page(connection, visita, sessao_id, olhar, seen)
+            return await orders.orders_page(connection, visita, sessao_id, olhar, seen)
         registro = await staff_case.record(connection, visita.staff.alcance, caso.sessao.conversa, caso)
     return visita.pagina(
         "sessao.html",

@@ -1,19 +1,28 @@
-"""What was confirmed beside what the gateway has under the same key, field by field, and what is safe."""
+"""What was confirmed beside what the gateway has under the same key, field by field, and what is safe.
+
+One order of another origin than a conversation on one page: the sentence, the facts, the calls.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from console.render.format import brl
-from persistence.fiscal.documents import confirmed
-from state_machine.documents.service import divergencia
+from aiohttp import web
+
+from console.access.visit import Visita
+from console.pages.snapshot import line
+from console.pages.why import ALHEIA, CREDENCIAL, Frase, SituacaoDaSessao, por_que
+from console.render import labels
+from console.render.format import Olhar, brl
+from persistence.db.connection import Connection
+from persistence.fiscal.emissions import confirmed
+from persistence.staff import case as staff_orders
+from state_machine.documents import divergencia
+from state_machine.invoice.session import Estado
 from state_machine.protocol.emission import Nota, Situacao, StatusEmissao
 from state_machine.values.documents import DocumentoInvalido, formata_documento
-
-if TYPE_CHECKING:
-    from console.render.format import Olhar
 
 # Fields as people call them, in the order in which they are looked at.
 _NOMES: Final = {
@@ -161,3 +170,55 @@ def _note(stored: Any) -> Nota | None:
     numero = stored.get("numero")
     situacao = Situacao(stored["situacao"])
     return Nota("", "", situacao, valor=valor, numero=None if numero is None else str(numero), **said)
+
+
+_SEM_CONVERSA: Final = "Quem pediu foi {origem}, e é lá que a notícia chega; aqui não há conversa."
+# Where a session stands whose emission stands so; it is with the authority otherwise.
+_ESTADOS: Final = {
+    StatusEmissao.CONCLUIDO: Estado.APROVADO,
+    StatusEmissao.REJEITADO: Estado.REJEITADO,
+    StatusEmissao.CONFLITO: Estado.ERRO,
+    StatusEmissao.ERRO: Estado.ERRO,
+    StatusEmissao.DISPENSADO: Estado.CANCELADO_USUARIO,
+}
+
+
+async def orders_page(connection: Connection, visita: Visita, pedido: str, olhar: Olhar, seen: str) -> web.Response:
+    """Show the order with this id of its origin; raises 404 where there is none, or none for this person."""
+    emissoes = await staff_orders.attempts(connection, visita.staff.alcance, pedido)
+    if not emissoes:
+        raise web.HTTPNotFound
+    registro = await staff_orders.record_of_orders(connection, emissoes)
+    return visita.pagina(
+        "pedido.html",
+        pulso=seen,
+        e=emissoes[0],
+        origem=visita.deps.origem(emissoes[0].origem),
+        frase=_sentence(emissoes[0], visita.deps.origem(emissoes[0].origem)),
+        conflito=conflict(emissoes[0], olhar),
+        linha=line(registro, olhar),
+        olhar=olhar,
+    )
+
+
+def _sentence(emissao: Any, origem: str) -> Frase:
+    """Say in one sentence how an order stands, and that its origin hears of it."""
+    if emissao.status not in set(StatusEmissao):
+        return ALHEIA
+    status = StatusEmissao(emissao.status)
+    frase = por_que(
+        SituacaoDaSessao(
+            estado=_ESTADOS.get(status, Estado.PROCESSANDO),
+            idade=(emissao.agora - (emissao.processado_em or emissao.criado_em)).total_seconds(),
+            status=status,
+            envios=emissao.envios,
+            ausente=emissao.ausente_desde is not None,
+            numero=emissao.numero,
+            nota=emissao.nota_status,
+            substituta=emissao.substituta,
+            motivo=labels.motivo(emissao.erro_mensagem),
+            suspensa=emissao.envio_suspenso,
+        )
+    )
+    told = _SEM_CONVERSA.format(origem=origem)
+    return Frase(frase.texto, f"{CREDENCIAL} {told}" if frase.conselho == CREDENCIAL else told, frase.tom)

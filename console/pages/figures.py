@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from aiohttp import web
 
-from console.access.locks import see_other
+from console.access.visit import Visita, see_other
 from console.render import labels
-from console.render.charts import bars, columns
-from console.render.cities import cidade
 from console.render.format import Olhar
-from console.render.model_spend import spend
-from persistence import breakers
+from console.render.labels import cidade
+from console.render.model_spend import bars, columns, spend
+from persistence import outside
 from persistence.audit import records as audit
-from persistence.conversations import model_use
 from persistence.fiscal import suspension
 from persistence.people import certificates
 from persistence.staff import dashboard as kept
 from persistence.staff import figures as staff_figures
 from persistence.staff.dashboard import DAYS
-from persistence.staff.pulse import pulse
+from persistence.staff.queue import pulse
 from state_machine.protocol.channel import Ambiente, Leiaute
 from state_machine.protocol.emission import StatusEmissao
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from console.access.visit import Visita
 
 OPEN_SHOWN = 20  # operations without an answer: enough to look into, and a command lists all
 
@@ -56,7 +50,7 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
     async with visita.deps.database.transaction() as connection:
         painel = await kept.read(connection, visita.staff.alcance, days)
         every = visita.staff.alcance.todas  # a question to the model is no company's
-        asked = await model_use.per_day(connection, days) if every else []
+        asked = await outside.model_use_per_day(connection, days) if every else []
     way, per_day, refusals = painel.caminho, painel.por_dia, painel.recusas
     funnel = [
         ("abriram uma nota", way.abertas),
@@ -92,7 +86,7 @@ async def health(visita: Visita) -> web.StreamResponse:
         held = await staff_figures.held(connection, alcance)
         unknown = await staff_figures.open_operations(connection, alcance, OPEN_SHOWN)
         answered = await staff_figures.last_answer(connection)
-        circuits = await breakers.alive(connection)
+        circuits = await outside.live_breakers(connection)
         ending = await certificates.expiring(connection, alcance)
         undated = await certificates.undated(connection, alcance)
         suspended = await staff_figures.suspended(connection, alcance)

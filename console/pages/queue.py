@@ -1,28 +1,28 @@
-"""The list of what needs eyes and its neighbours: reads filters from the address, shows one page."""
+"""The list of what needs eyes and its neighbours: reads filters from the address, shows one page.
+
+Saved views: a name that somebody gives to filters of the queue, as a tab of their own.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from aiohttp import web
 
+from console.access.visit import Visita, see_other
 from console.render.format import Olhar
 from console.render.labels import CAUSAS, MOTIVOS, SITUACOES
 from persistence.access import views as staff_views
-from persistence.staff import orders as staff_orders
+from persistence.staff import case as staff_orders
 from persistence.staff import queue as staff_queue
-from persistence.staff.pulse import pulse
-from persistence.staff.queue import Filtros
-from state_machine.machine.states import SnapshotReason
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from console.access.visit import Visita
+from persistence.staff.queue import Filtros, pulse
+from state_machine.invoice.session import SnapshotReason
+from state_machine.values.text import single_line
 
 PAGE: Final = 50
 TABS: Final = {
@@ -155,3 +155,33 @@ def _moment(query: Mapping[str, str]) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo else None
+
+
+FIELD_LENGTH: Final = 40  # characters; the longest filter is a colleague's name
+
+
+async def save_view(visita: Visita) -> web.StreamResponse:
+    """Keep the filters of the form under a name; the same name again replaces what it meant."""
+    nome = single_line(await visita.campo("nome", staff_views.NAME_LENGTH))
+    filtros = chosen({name: await visita.campo(name, FIELD_LENGTH) for name in ("ver", *FILTERS)})
+    empresa = filtros.get("empresa")
+    if not nome or len(filtros) == 1:  # a whole list has its tab already
+        raise web.HTTPUnprocessableEntity
+    if empresa is not None and not visita.staff.alcance.inclui(int(empresa)):
+        raise web.HTTPNotFound
+    try:
+        async with visita.deps.database.transaction() as connection:
+            await staff_views.save(connection, visita.staff.id, nome, filtros)
+    except staff_views.TooManyViewsError:
+        raise web.HTTPConflict(text="views") from None
+    return see_other(address(filtros))
+
+
+async def forget_view(visita: Visita) -> web.StreamResponse:
+    """Forget one's own view and stay at its list; one that is gone, or another's, changes nothing."""
+    vista_id = whole(visita.request.match_info["numero"])
+    filtros: dict[str, str] = {}
+    if vista_id is not None:
+        async with visita.deps.database.transaction() as connection:
+            filtros = await staff_views.forget(connection, visita.staff.id, vista_id)
+    return see_other(address(filtros))

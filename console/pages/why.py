@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, assert_never
+from typing import Final, Literal, assert_never
 
 from console.render.format import duration
 from console.render.labels import da_equipe, por_que_pediu
 from state_machine.cancellation.machine import StatusNota
-from state_machine.catalogue.texts.substitution import fim
 from state_machine.invoice.field_table import field_named
-from state_machine.machine.states import Estado
+from state_machine.invoice.session import Estado
+from state_machine.invoice.summary import fim
 from state_machine.protocol.emission import StatusEmissao
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Tom = Literal["good", "busy", "bad", "off"]
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 import csv
 import io
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from decimal import Decimal
+from typing import Any, Final
 
 import orjson
 from aiohttp import web
 
+from console.access.visit import Visita
 from console.pages.queue import filters
 from console.render.format import SAO_PAULO, Olhar
 from console.render.labels import ESTADOS
 from persistence.audit import records as audit
-from persistence.staff import export as staff_export
+from persistence.staff import search as staff_export
 from state_machine.cancellation.machine import StatusNota
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from console.access.visit import Visita
 
 LIMIT: Final = 10_000  # rows; more is a report, not a list
 _LONGEST_MONTH: Final = 31  # days: from a first day it always leads into the next month
@@ -37,7 +34,7 @@ async def show(visita: Visita) -> web.StreamResponse:
     quem, atencao = visita.staff, query.get("ver", "atencao") == "atencao"
     meses = month(query.get("mes"))
     async with visita.deps.database.transaction() as connection:
-        rows = await staff_export.sessions(
+        rows = await staff_export.sessions_to_export(
             connection, quem.alcance, filters(query), LIMIT, atencao=atencao, meses=meses
         )
         detalhe = {"formato": formato, "linhas": len(rows), "filtros": {k: v[:80] for k, v in query.items()}}
@@ -74,7 +71,7 @@ def _row(row: Any, olhar: Olhar) -> dict[str, str]:
         "cliente": (row.cnpj_razao_social or "") if company else olhar.pessoa(row.cnpj_razao_social),
         "documento": olhar.documento(row.cnpj),
         "valor": _decimal(row.valor_servico if row.valor_servico is not None else row.valor),
-        "iss_percentual": _decimal(staff_export.rate(row.bytes)),
+        "iss_percentual": _decimal(staff_export.export_rate(row.bytes)),
         "servico": olhar.texto(row.descricao_servico),
         "telefone": olhar.telefone(row.wa_id),
         "sessao_id": row.sessao_id,

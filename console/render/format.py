@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import jinja2
@@ -13,12 +14,9 @@ from markupsafe import Markup
 
 from console.render import labels, masks
 from persistence.staff.queue import COUNTED
-from state_machine.catalogue.texts.substitution import fim
+from state_machine.invoice.summary import fim
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAO_PAULO: Final = ZoneInfo("America/Sao_Paulo")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400

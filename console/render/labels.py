@@ -1,20 +1,21 @@
-"""What states, reasons, events and outcomes are called on the staff's pages, and how each is coloured."""
+"""What states, reasons, events and outcomes are called on the staff's pages, and how each is coloured.
+
+Names of cities by IBGE code: the state capitals by name, every other by its state.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import orjson
 
 from state_machine.cancellation.machine import StatusNota
-from state_machine.catalogue.texts.substitution import fim
 from state_machine.invoice.field_table import field_named
-from state_machine.machine.states import Estado, SnapshotReason
+from state_machine.invoice.session import Estado, SnapshotReason
+from state_machine.invoice.summary import fim
 from state_machine.protocol.emission import COM_PESSOAS, StatusEmissao
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ESTADOS: Final[Mapping[str, tuple[str, str]]] = {
     Estado.COLETA: ("começou", "off"),
@@ -67,7 +68,7 @@ EMISSOES: Final[Mapping[str, str]] = {
     StatusEmissao.ERRO: "com a equipe",
     StatusEmissao.DISPENSADO: "dispensada",
 }
-# What a row of the inbox is (``persistence.rows.inbox_rows``).
+# What a row of the inbox is (``persistence.rows``).
 LINHAS: Final[Mapping[str, str]] = {
     "mensagem": "mensagem",
     "mudou_de_id": "mudança de número",
@@ -350,7 +351,7 @@ def operacao(nome: str) -> str:
 
 
 def por_que_pediu(motivo: str) -> str:
-    """Return why somebody asked for the staff, as ``persistence.conversations.person_asked`` stores it."""
+    """Return why somebody asked for the staff, as ``persistence.conversations.handoff`` stores it."""
     pedido, _, campo = motivo.partition(":")
     match pedido:
         case "palavras":
@@ -362,3 +363,48 @@ def por_que_pediu(motivo: str) -> str:
         case _:
             row = field_named(campo)
             return f"não saiu da pergunta sobre {row.staff_name}" if row else "não saiu de uma pergunta"
+
+
+# The first two digits of a city's code are its state's (IBGE, DTB).
+UFS: Final[Mapping[str, str]] = {
+    "11": "RO", "12": "AC", "13": "AM", "14": "RR", "15": "PA", "16": "AP", "17": "TO", "21": "MA", "22": "PI",
+    "23": "CE", "24": "RN", "25": "PB", "26": "PE", "27": "AL", "28": "SE", "29": "BA", "31": "MG", "32": "ES",
+    "33": "RJ", "35": "SP", "41": "PR", "42": "SC", "43": "RS", "50": "MS", "51": "MT", "52": "GO", "53": "DF",
+}  # fmt: skip
+CAPITAIS: Final[Mapping[str, str]] = {
+    "1100205": "Porto Velho",
+    "1200401": "Rio Branco",
+    "1302603": "Manaus",
+    "1400100": "Boa Vista",
+    "1501402": "Belém",
+    "1600303": "Macapá",
+    "1721000": "Palmas",
+    "2111300": "São Luís",
+    "2211001": "Teresina",
+    "2304400": "Fortaleza",
+    "2408102": "Natal",
+    "2507507": "João Pessoa",
+    "2611606": "Recife",
+    "2704302": "Maceió",
+    "2800308": "Aracaju",
+    "2927408": "Salvador",
+    "3106200": "Belo Horizonte",
+    "3205309": "Vitória",
+    "3304557": "Rio de Janeiro",
+    "3550308": "São Paulo",
+    "4106902": "Curitiba",
+    "4205407": "Florianópolis",
+    "4314902": "Porto Alegre",
+    "5002704": "Campo Grande",
+    "5103403": "Cuiabá",
+    "5208707": "Goiânia",
+    "5300108": "Brasília",
+}
+
+
+def cidade(codigo: str) -> str:
+    """Return ``São Paulo/SP``, ``município de MG`` where only the state is known, else the code itself."""
+    uf = UFS.get(codigo[:2])
+    if uf is None:
+        return codigo
+    return f"{CAPITAIS[codigo]}/{uf}" if codigo in CAPITAIS else f"município de {uf}"

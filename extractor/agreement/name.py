@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from extractor.agreement.service import DOCUMENTS
-from extractor.contract import Ato
+from extractor.contract import Ato, Context
 from extractor.fields.people import PLURAL, RECIPIENT_NOUN, SUFFIX
-from extractor.learned.labels import Rotulo
-from extractor.service.capitals import HOUSE, is_of_place, names_in_capitals, tell_nothing, words_in_capitals
+from extractor.learned.reader import LearnedReading, Rotulo
+from extractor.rules import RulesReading
+from extractor.service.capitals import (
+    HOUSE,
+    Places,
+    Span,
+    is_of_place,
+    names_in_capitals,
+    tell_nothing,
+    words_in_capitals,
+)
 from extractor.service.names import ANNOUNCED, BARE, CALLED, DOCUMENT_AFTER, INTRODUCED, ON_THE_WAY, PLACE
-from extractor.service.places import Places
-from extractor.text.vocabulary import FUNCTION, NOBODY, NOISE, POLITE, TALK, TITLES, is_work
+from extractor.text.marks import FUNCTION, NOBODY, NOISE, POLITE, TALK, TITLES, Skeleton, is_work
 from state_machine.invoice.fields import Campo, Candidate, Confianca
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from extractor.contract import Context
-    from extractor.learned.reader import LearnedReading
-    from extractor.rules import RulesReading
-    from extractor.service.places import Span
-    from extractor.text.marks import Skeleton
 
 ALONE: Final = 0.8  # how sure the second reader is of a name that nothing announces, in a message without a document
 SURE_ACT: Final = 0.6

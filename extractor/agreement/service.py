@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Sequence
+from typing import Final
 
 from extractor.amounts.reckoned import parts_of
-from extractor.amounts.role import Role
-from extractor.amounts.roles import roles_of
-from extractor.contract import TALK, Ato
-from extractor.learned.labels import Rotulo
-from extractor.service.capitals import HOUSE
+from extractor.amounts.roles import Role, roles_of
+from extractor.contract import TALK, Ato, Context
+from extractor.learned.evidence import Evidence
+from extractor.learned.reader import LearnedReading, Rotulo
+from extractor.rules import RulesReading
+from extractor.service.capitals import HOUSE, Places, begins
 from extractor.service.names import customer_names
-from extractor.service.places import Places, begins
 from extractor.service.whole import Whole, whole_service
 from extractor.text.folding import MAX_CHARS
 from extractor.text.folding import read as fold
-from extractor.text.marks import Kind
-from extractor.text.vocabulary import is_work
+from extractor.text.marks import Kind, Mark, Skeleton, is_work
 from state_machine.invoice.fields import Campo, Candidate, Confianca
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from extractor.contract import Context
-    from extractor.learned.evidence import Evidence
-    from extractor.learned.reader import LearnedReading
-    from extractor.rules import RulesReading
-    from extractor.text.marks import Mark, Skeleton
 
 TAIL: Final = 40  # characters before the end of what is read, in which a service that goes on ends
 FIRST_WORDS: Final = 3

@@ -1,28 +1,102 @@
-"""Chooses the invoice's amount in a turn, or says why it must be asked."""
+"""Chooses the invoice's amount in a turn, or says why it must be asked.
+
+Amounts that speak of no price: what is withheld, and numbers in the answer to another question.
+
+Finds the words to quote when a number is asked about: one that stands alone, or a price with what it counts.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from extractor.amounts.asides import withheld
-from extractor.amounts.find import SPACED
-from extractor.amounts.role import Role
-from extractor.amounts.roles import roles_of
-from extractor.reading import Reading
-from extractor.text.cues import Cued
+from extractor.amounts.find import SESSION_WORD, SPACED, UNIT_WORD
+from extractor.amounts.roles import Role, roles_of
+from extractor.contract import Context, Reading
 from extractor.text.distractors import LATE_YEARS
-from extractor.text.marks import Kind
+from extractor.text.folding import Cued
+from extractor.text.marks import Kind, Mark, Skeleton
 from extractor.text.numerals import literal
-from extractor.text.quoted import counted_span, lone_number
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
 from state_machine.values.money import LIMITE, ValorInvalido, centavos
 
-if TYPE_CHECKING:
-    from extractor.contract import Context
-    from extractor.text.marks import Mark, Skeleton
+# Taxes and contributions that are withheld of an invoice: LC 116/2003 art. 6, Lei 10.833/2003 art. 30, Lei 8.212/1991.
+WITHHELD: Final = re.compile(
+    r"(?:^|[\n,;(|+]|\be\b|-\s|[VN]\)?\s)\s{0,9}(?:retencao(?: d[aeo]s?)? |retid[oa]s? |ret\.? |desconto d[eo] )?"
+    r"(?:irrf|irpj|ir|pis(?:/pasep)?|pasep|cofins|csll|crf|pcc|inss|iss(?:qn)?)(?: retid[oa]| na fonte| fonte)?"
+    r"(?:\s{0,3}\(?\s{0,3}[P]\s{0,3}\)?)?\s{0,3}[:=-]?\s{0,3}(?P<a>[VN])"
+)
+# "200 pra maria": the price comes before whom the note is for.
+ORDERED: Final = re.compile(r"^\W{0,5}(?:(?:nao|entao|e|ah|opa)\W{1,5}){0,2}(?P<a>N) (?:pra|pro|para)\b")
+# What an amount must be called to count in the answer to another question, where one is known.
+NAMED: Final = frozenset(
+    {Role.LABELLED, Role.TOTAL, Role.NEW, Role.OLD, Role.NEGATED, Role.DELTA, Role.DISCOUNT, Role.SAID, Role.EITHER}
+)
+
+
+def withheld(skeleton: Skeleton, roles: Mapping[Mark, set[Role]], contexto: Context) -> frozenset[Mark]:
+    """Return the amounts of ``roles`` that are taxes withheld; none where no other amount is known or said."""
+    found = {skeleton.where[m.start("a")] for m in WITHHELD.finditer(skeleton.line)} & roles.keys()
+    alone = Campo.VALOR not in contexto.conhecidos and len(found) == len(roles)
+    return frozenset() if alone else frozenset(found)
+
+
+def unasked(skeleton: Skeleton, roles: Mapping[Mark, set[Role]], contexto: Context) -> frozenset[Mark]:
+    """Return the bare numbers in the answer to another question, where an amount is known: "manutenção OS 1234".
+
+    "200 pra maria" orders anew where the customer is asked for: that number is asked about.
+    """
+    if Campo.VALOR not in contexto.conhecidos or contexto.pendente in {None, Campo.VALOR}:
+        return frozenset()
+    bare = frozenset(m for m, played in roles.items() if m.kind is Kind.NUMBER and not played & NAMED)
+    order = ORDERED.search(skeleton.line) if contexto.pendente is Campo.DOCUMENTO else None
+    return bare - {skeleton.where[order.start("a")]} if order else bare
+
+
+ALONE: Final = re.compile(r"(?:^|[,;\n])[ -]*(?P<n>N)[ .!]*(?=$|[,;\n])")
+PER: Final = re.compile(rf"(?: reais)? ?(?:/|por|a|o|cada|p/)? ?(?:{UNIT_WORD}|{SESSION_WORD})\b")
+NEAR: Final = 20  # characters between a count and its price: "3 visitas de 200"
+WORK_NAMED: Final = re.compile(r"[a-z]{3}")  # something else is said in the turn
+
+
+def lone_number(skeleton: Skeleton, contexto: Context, roles: Mapping[Mark, set[Role]]) -> tuple[Doubt, Mark] | None:
+    """Return the doubt about the last lone number, and the number.
+
+    Beside other words it may be the price ("consultoria, 3"). As the whole answer while an amount stands, a zero or a
+    number with cents speaks of that amount; a lone digit may be anything and stays unread.
+    """
+    if contexto.pendente is Campo.DESCRICAO:
+        return None
+    line, known = skeleton.line, Campo.VALOR in contexto.conhecidos
+    for match in reversed(list(ALONE.finditer(line))):
+        mark = skeleton.where.get(match.start("n"))
+        if mark is None or mark.kind is not Kind.NUMBER or mark not in roles or roles[mark] - {Role.STRONG}:
+            continue
+        typed = mark.literal or ""
+        speaks = mark.amount == 0 or "." in typed or "," in typed if known else WORK_NAMED.search(line) is not None
+        if speaks:
+            motivo = Motivo.NAO_POSITIVO if mark.amount == 0 else Motivo.AMBIGUO
+            return Doubt(Campo.VALOR, motivo, skeleton.text.verbatim(mark.start, mark.end)), mark
+    return None
+
+
+def counted_span(skeleton: Skeleton, mark: Mark, roles: Mapping[Mark, set[Role]]) -> tuple[int, int]:
+    """Return where "5x de 120" or "80 por hora" stands, given the mark of its price (plain indexes)."""
+    plain = skeleton.text.plain
+    per = PER.match(plain, mark.end)
+    start, end = mark.start, per.end() if per else mark.end
+    for other, played in roles.items():
+        if Role.QUANTITY not in played:
+            continue
+        if other.end <= mark.start <= other.end + NEAR and not re.search(r"[,;\n]", plain[other.end : mark.start]):
+            start = min(start, other.start)
+        if mark.end <= other.start <= mark.end + NEAR and not re.search(r"[,;\n]", plain[mark.end : other.start]):
+            end = max(end, other.end)
+    return start, end
+
 
 SAFE: Final = frozenset({Role.TOTAL, Role.NEW})  # said to be the outcome, whatever else was discussed
 ASKED_BACK: Final = (

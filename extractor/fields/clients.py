@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rapidfuzz import fuzz, process
 
 from extractor.text.folding import read
-from extractor.text.vocabulary import is_work
+from extractor.text.marks import is_work
 from extractor.words.lists import words
-from state_machine.invoice.known_clients import MOST, Cliente
-from state_machine.values.text.plain import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+from state_machine.invoice.choices import MOST, Cliente
+from state_machine.values.text import plain
 
 # Scores are of 100. What was said must be the name, or whole words of it, before it fills a document.
 FILLS: Final = 95.0  # only whole words that are the same but for accents, plural, spelling or a firm's diminutive

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from extractor.text.cues import Cued
-from extractor.text.marks import Kind, Mark
+from extractor.text.folding import Cued
+from extractor.text.marks import Canvas, Kind, Mark
 from extractor.words.lists import numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from extractor.text.marks import Canvas
 
 MONTHS: Final = numbers("months")
 LONG_MONTH: Final = "janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro"

@@ -1,33 +1,36 @@
-"""What speaks for each amount of a message being the invoice's: both readers' views, its neighbours, its arithmetic."""
+"""What speaks for each amount of a message being the invoice's: both readers' views, its neighbours, its arithmetic.
+
+What was said before a message, in the corpus' words.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from extractor.amounts.roles import roles_of
-from extractor.contract import INTENTS
-from extractor.learned.features import act_features
-from extractor.learned.labels import Mencao, Rotulo
-from extractor.learned.reader import LONGEST, MOST_WORDS
-from extractor.learned.situation import situation
-from extractor.learned.words import cut
-from extractor.text.marks import Kind
+from extractor.amounts.roles import Role, roles_of
+from extractor.contract import INTENTS, Context
+from extractor.learned.reader import LONGEST, MOST_WORDS, LearnedReading, Mencao, Rotulo, Word, act_features, cut
+from extractor.rules import RulesReading
+from extractor.text.marks import Kind, Mark
 from state_machine.invoice.fields import Campo
 from state_machine.values.money import LIMITE
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from decimal import Decimal
+INICIO, RESUMO = "inicio", "resumo"
+ASKED: Final = {Campo.VALOR: "pede_valor", Campo.DOCUMENTO: "pede_documento", Campo.DESCRICAO: "pede_servico"}
+CORPUS: Final = frozenset({INICIO, RESUMO, *ASKED.values()})  # the corpus has others, which no turn can tell yet
 
-    from extractor.amounts.role import Role
-    from extractor.contract import Context
-    from extractor.learned.reader import LearnedReading
-    from extractor.learned.words import Word
-    from extractor.rules import RulesReading
-    from extractor.text.marks import Mark
+
+def situation(contexto: Context) -> str:
+    """Return the situation of a turn: the summary is shown, a field is asked, or anything else."""
+    if contexto.resumo_mostrado:
+        return RESUMO
+    return ASKED.get(contexto.pendente, INICIO) if contexto.pendente else INICIO
+
 
 LEVELS: Final = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 NEAR: Final = 5  # words on each side that are seen with their place

@@ -1,28 +1,26 @@
-"""Checks a model's answer against the user's own words: a value that they do not hold is dropped."""
+"""Checks a model's answer against the user's own words: a value that they do not hold is dropped.
+
+What a model says beside the fields, as far as the user's words hold it: roles of amounts, and several invoices.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import Final, assert_never
 
-from extractor.amounts.role import Role
-from extractor.amounts.roles import roles_of
+from extractor.amounts.roles import Role, roles_of
+from extractor.contract import Context
 from extractor.fields.dates import mark_dates
-from extractor.service.edges import has_substance, is_talk, trimmed
-from extractor.service.places import Places
+from extractor.model.prompt import Question, Resposta
+from extractor.requests.several import around
+from extractor.rules import RulesReading
+from extractor.service.capitals import Places
+from extractor.service.whole import has_substance, is_talk, trimmed
 from extractor.text.folding import read
-from extractor.text.marks import Canvas, Kind
-from extractor.text.vocabulary import NOISE
-from state_machine.invoice.field_table import FIELDS, FieldKind
+from extractor.text.marks import NOISE, Canvas, Kind, Mark
+from state_machine.invoice.field_table import FIELDS, Field, FieldKind
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Origem
 from state_machine.values.money import ValorInvalido, centavos
-
-if TYPE_CHECKING:
-    from extractor.contract import Context
-    from extractor.model.prompt import Question, Resposta
-    from extractor.rules import RulesReading
-    from extractor.text.marks import Mark
-    from state_machine.invoice.field_table import Field
 
 ALIAS: Final = re.compile(r"\[(?:DOC|FONE|EMAIL)\d+\]")
 # Roles under which a number is not what the invoice costs, whatever a model says.
@@ -171,3 +169,38 @@ def _aliased(span: str | None, question: Question) -> Mark | None:
 
 def _candidate(campo: Campo, valor: str, trecho: str) -> Candidate:
     return Candidate(campo, valor, trecho, origem=Origem.MODELO, confianca=Confianca.PROVAVEL)
+
+
+def roles(resposta: Resposta, reading: RulesReading) -> dict[str, str]:
+    """Return what amounts of the text are beside the price, by their value."""
+    named = ((money(mark), outro.papel) for outro in resposta.outros for mark in amounts(outro.trecho, reading))
+    return {valor: papel for valor, papel in named if valor is not None}
+
+
+def sees_several(resposta: Resposta, reading: RulesReading) -> bool:
+    """Say whether an answer names two invoices or more, and an amount of the text for one of them."""
+    return len(resposta.notas) > 1 and any(amounts(nota.valor, reading) for nota in resposta.notas)
+
+
+def pieces(
+    texto: str, resposta: Resposta, question: Question, reading: RulesReading, contexto: Context
+) -> tuple[str, ...]:
+    """Return a piece of the text for each invoice that an answer names.
+
+    None unless each has a customer's document of its own and an amount, and ends before the next one begins.
+    """
+    text = reading.skeleton.text
+    spans: list[tuple[int, int]] = []
+    customers: set[str] = set()
+    for nota in resposta.notas:
+        begin = spans[-1][1] if spans else 0
+        documento = client(nota.documento, question, reading, contexto)
+        valor = next((mark for mark in prices(nota.valor, reading) if text.starts[mark.start] >= begin), None)
+        if documento is None or documento.value in customers or valor is None:
+            return ()
+        customers.add(documento.value)
+        said = [(text.starts[mark.start], text.ends[mark.end - 1]) for mark in (documento, valor)]
+        found = ((words, text.original.find(words, begin)) for words in (nota.descricao, nota.nome) if words)
+        said += [(at, at + len(words)) for words, at in found if at >= 0]
+        spans.append((min(at for at, _ in said), max(end for _, end in said)))
+    return around(texto, spans)

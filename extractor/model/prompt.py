@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from extractor.contract import Ato
+from extractor.contract import Ato, Context
 from extractor.requests.requests import RequestKind
-from extractor.text.marks import Kind
+from extractor.text.marks import Kind, Mark, Skeleton
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
-from state_machine.values.text.untrusted import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from extractor.contract import Context
-    from extractor.text.marks import Mark, Skeleton
+from state_machine.values.text import clean
 
 ALIASES: Final = {Kind.DOCUMENT: "DOC", Kind.BROKEN: "DOC", Kind.PHONE: "FONE", Kind.EMAIL: "EMAIL"}
 # What a turn does, as a model calls it; a request beside it is one for the registers, or for a person.

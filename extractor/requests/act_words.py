@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Set as AbstractSet
+from typing import Final
 
 from extractor.contract import Ato
 from extractor.requests.yes_no import is_no, is_yes
-from extractor.text.cues import Cued
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
-
-    from extractor.text.folding import Text
+from extractor.text.folding import Cued, Text
 
 CANCEL: Final = Cued(
     "abo anu apa can dei des enc esq for jog la mai nao nev nov par pre que rec zer",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
@@ -14,12 +15,8 @@ from extractor.amounts.find import mark_amounts
 from extractor.requests.act_words import ABOUT, SHOWN
 from extractor.requests.yes_no import is_no, is_yes
 from extractor.text.folding import read
-from extractor.text.marks import Canvas, Skeleton
-from extractor.text.vocabulary import GREETING_LINE
+from extractor.text.marks import GREETING_LINE, Canvas, Skeleton
 from extractor.words.lists import meanings, words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)

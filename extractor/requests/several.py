@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from extractor.contract import Extraction
 from extractor.requests.yes_no import is_firm_yes, is_yes
 from extractor.text.folding import read
 from state_machine.invoice.fields import Campo
 from state_machine.values.documents import DocumentoInvalido, parse_documento
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from extractor.contract import Extraction
 
 _DOCUMENT: Final = re.compile(r"(?<![\w.])(?:\d{2}\.?\d{3}\.?\d{3}/?\d{4}-?\d{2}|\d{3}\.?\d{3}\.?\d{3}-?\d{2})(?![\w])")
 _BETWEEN: Final = re.compile(

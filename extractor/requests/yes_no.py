@@ -1,15 +1,67 @@
-"""Tells a plain yes and a plain no from everything else; a yes is a yes only when it stands alone."""
+"""Tells a plain yes and a plain no from everything else; a yes is a yes only when it stands alone.
+
+The phrases of a plain yes and of a plain no: those of the lists, and those that are put together of their words.
+
+Reads which of a company's own service codes words choose: its number in the list, the code, or what it is.
+
+Reads the wish to send or replace the company's certificate.
+
+Reads the wish to stop a list that is being sent as mails.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
 
-from extractor.requests.answer_words import FILLER, FIRM, NO, NO_FILLER, NO_YES, SOFT
-from extractor.text.cues import Cued, stems
+from extractor.text.folding import Cued, read, stems
+from extractor.words.lists import words
+from state_machine.services.codes import Servico, digits
+from state_machine.services.search import among
 
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
+_MAY: Final = ("pode", "po", "podi")  # "pó mandar" is how Minas says "pode mandar"
+_BEING: Final = ("ta", "esta", "tudo", "ta tudo", "esta tudo", "tah")
+# A yes whatever was said before it.
+FIRM: Final = words("yes") | {f"{may} {doing}" for may in _MAY for doing in words("doing")}
+# A yes only as an answer: the same words greet, thank and praise.
+SOFT: Final = words("yes_in_answer") | {f"{being} {fine}" for being in _BEING for fine in words("fine")}
+# Words beside a yes that change nothing about it.
+FILLER: Final = words("beside_yes")
+_WRONG: Final = ("errado", "errada", "incorreto", "incorreta")
+_IS_WRONG: Final = ("ta", "esta", "tem", "eh", "ficou")
+_SOME: Final = ("algo", "coisa", "uma coisa", "um erro", "erro")
+# A no, or a request to wait.
+NO: Final = (
+    words("no")
+    | {*_WRONG, *(f"tem {some}" for some in _SOME)}
+    | {f"{being}{all_of_it} {wrong}" for being in _IS_WRONG for all_of_it in ("", " tudo") for wrong in _WRONG}
+    | {f"tem {some} {wrong}" for some in _SOME for wrong in (*_WRONG[:2], "estranho", "estranha")}
+    | {f"nao {being}{what}" for being in ("", "ta ", "esta ", "eh ", "era ") for what in words("denied")}
+    | {
+        f"nao {being}{what} {do}"
+        for being in ("", "ta ", "eh ", "era ")
+        for what in words("denied")
+        for do in words("undone")
+    }
+)
+# Words beside a no that change nothing about it.
+NO_FILLER: Final = words("beside_no") | (FILLER - {"voce", "oce", "po", "nada mais", "veio", "homem", "nada a mudar"})
+# What sounds like a yes and is none: (what is meant, how it is said).
+NO_YES: Final = (
+    ("a greeting", r"^(?:oi+|ola|opa|e ai|eai|prosa|bom dia|boa tarde|boa noite)(?: \w+)? (?:ta )?tudo \w+$"),
+    ("a yes to come", r"\b(?:ja|logo|hoje|depois) (?:te |eu )?(?:confirmo|aprovo|autorizo)\b|\bja vai\b"),
+    ("a yes to come", r"\b(?:confirmo|aprovo|autorizo) (?:ja|logo|hoje|amanha)\b"),
+    ("asks for the data", r"\b(?:mand\w+|envi\w+|pass\w+|segue)\b.*\b(?:dados|informacoes)\b"),
+    ("too much, too slow", r"\bmuito\b(?! (?:bem|bom|boa|obrigado|certo|show|legal|top|massa))"),
+    ("too slow", r"\bdemoro(?:u)? (?!mano|cara|amig|chefe|parc|bro|pode|bora|manda|ja eh|entao|porra|meu\b)\w+"),
+    ("too slow", r"\b(?!ja|sim|ok|opa|bora|fechou|isso)\w+ (?:demorou|demoro)\b"),
+    ("asks to look", r"\bconfere (?!sim\b|pode\b|manda\b|emite\b|certinho\b|tudo certo\b)\w+"),
+    ("waits", r"\b(?:segura|guenta|aguenta|devagar|calma|um minuto|um momento)\b"),
+)
+
 
 EMOJI_YES: Final = re.compile("[👍👌✅✔☑🆗💯🤝🙌]")
 EMOJI_NO: Final = re.compile("[👎❌🚫✖⛔]")
@@ -95,3 +147,99 @@ def _plain_word(word: str) -> str:
     if word in _WORDS or not STRETCHED.search(word):
         return word
     return _SHORT.get(RUN.sub(r"\1", word), word)
+
+
+LONGEST_CHOICE: Final = 80  # characters; more is no answer to a list
+_SAYS: Final = (
+    r"(?:(?:nao|ops)[,.]? )?(?:o |a )?(?:servico|codigo(?: do servico)?|opcao|numero)(?: certo)?(?: (?:e|eh))?"
+)
+_NUMBER: Final = re.compile(rf"{_SAYS} (?:o |a )?(?:numero )?([0-9]{{1,2}})[.!]?")
+_ALONE: Final = re.compile(r"(?:e |eh )?(?:o |a )?([0-9]{1,2})[.!]?")
+_CODE: Final = re.compile(rf"(?:{_SAYS} )?(?:o |a )?([0-9]{{2}}\.[0-9]{{2}}\.[0-9]{{2}}|[0-9]{{6}})[.!]?")
+_IS: Final = re.compile(r"(?:(?:nao|ops)[,.]? )?(?:o servico )?(?:e|eh) ([a-z].{2,60})")
+
+
+def numbered_answer(texto: str, servicos: Sequence[Servico], *, asked: bool) -> str | None:
+    """Return the code that the words name by its number in the list or as it is written, ``None`` for no code of these.
+
+    ``asked``: the list was our last question, so that a bare number answers it. A code is taken as it is written only
+    where it has its dots, is named as a code, or was asked for.
+    """
+    plain = _plain(texto)
+    written = _CODE.fullmatch(plain)
+    if written and (asked or not plain.isdigit()):
+        codigo = digits(written[1])
+        return codigo if codigo in {servico.codigo for servico in servicos} else None
+    number = _NUMBER.fullmatch(plain) or (_ALONE.fullmatch(plain) if asked else None)
+    return servicos[int(number[1]) - 1].codigo if number and 0 < int(number[1]) <= len(servicos) else None
+
+
+def worded_answer(texto: str, servicos: Sequence[Servico], *, asked: bool) -> str | None:
+    """Return the code of which the words say clearly what it is, bare ones only where they were ``asked`` for."""
+    plain = _plain(texto)
+    said = _IS.fullmatch(plain)
+    words = said[1] if said else plain if asked else ""
+    hits, clear = among(words, {servico.codigo: servico.descricao for servico in servicos})
+    return hits[0].codigo if clear else None
+
+
+def _plain(texto: str) -> str:
+    return " ".join(read(texto).plain.split()) if len(texto) <= LONGEST_CHOICE else ""
+
+
+_BEFORE: Final = (
+    r"(?:(?:oi|ola|opa|bom dia|boa tarde|boa noite|prosa|por favor|queria|quero|gostaria de|preciso(?: de)?|precisava|"
+    r"pode|posso|consigo|vou|como(?: que)?(?: eu)?|onde(?: eu)?|por onde(?: eu)?|eu|me|faco para|faco pra)"
+    r"[ ,!.?]{1,3}){0,5}"
+)
+_NAMED: Final = (
+    r"certificado(?: (?:digital|a1|e-?cnpj|novo|renovado|d[ao] (?:minha )?(?:empresa|loja|firma)|d[ao] cnpj)){0,3}"
+)
+_OF: Final = r"(?:(?:o|um|meu|outro|novo|nosso|do|pro|para o|link|mais) ){0,4}"
+_DO: Final = (
+    r"(?:envi(?:a|ar|o|e)|mand(?:a|ar|o|e)|troc(?:a|ar|o)|substitu(?:ir|o)|renov(?:ar|o|ei)|atualiz(?:ar|o|a)|"
+    r"cadastr(?:ar|o|a)|subir|subo|coloc(?:ar|o)|anex(?:ar|o)|instal(?:ar|o)|guardar|tenho|comprei|saiu)"
+)
+_PAST: Final = r"(?:ja )?(?:venceu|vence\w*|vai vencer|expirou|esta vencido|esta vencendo)"
+_END: Final = r"(?: (?:por favor|aqui|por aqui|agora|hoje|vencido|que venceu|para voces?|pra voces?)){0,3}[ .,!?]{0,5}"
+_EXPLICIT: Final = re.compile(
+    rf"{_BEFORE}(?:{_DO} {_OF}|(?:o )?link (?:do|para o|pro|de) (?:meu )?){_NAMED}{_END}"
+    rf"|(?:o )?(?:meu|nosso) {_NAMED}{_END}"
+    rf"|(?:(?:o )?meu |o |nosso ){_NAMED} {_PAST}{_END}"
+)
+_BARE: Final = re.compile(rf"{_BEFORE}(?:o |um )?{_NAMED}{_END}")
+LONGEST_REQUEST: Final = 120  # characters; a longer text is about something else
+
+
+def wants_certificate(texto: str, *, drafting: bool) -> bool:
+    """Tell whether that is all that was said. ``drafting``: an invoice is open, whose service a bare word may be."""
+    if len(texto) > LONGEST_REQUEST:
+        return False
+    plain = " ".join(read(texto).plain.split())
+    return _EXPLICIT.fullmatch(plain) is not None or (not drafting and _BARE.fullmatch(plain) is not None)
+
+
+_BEFORE_STOP: Final = r"(?:(?:oi|ola|opa|prosa|por favor|quero|queria|pode|preciso|favor)[ ,!.]{1,3}){0,3}"
+_STOP: Final = r"(?:par(?:a|ar|e|em)|interromp(?:a|e|er)|suspend(?:a|e|er)|cancel(?:a|ar|e))"
+_OF_LIST: Final = r"(?: (?:o|a|os|esse|este|aquele|meu|tudo|todo|envio|envios|do|de|dos)){0,4}"
+_LIST: Final = r" (?:lote(?: (?:n(?:umero|ro|[.o°º]{1,2})? ?)?(?P<n>\d{1,18}))?|e-?mails)"
+_END_OF_STOP: Final = r"(?:,? (?:por favor|agora|ja|tudo|todo|de e-?mails?)){0,3}[ .,!]{0,5}"
+_WHOLE: Final = re.compile(f"{_BEFORE_STOP}{_STOP}{_OF_LIST}{_LIST}{_END_OF_STOP}")
+LONGEST_STOP: Final = 80  # characters; a longer text is about something else
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStop:
+    """Which list is to stop: its number, where one was said."""
+
+    numero: int | None = None
+
+
+def read_batch_stop(texto: str) -> BatchStop | None:
+    """Return the wish, where that is all that was said."""
+    if len(texto) > LONGEST_STOP:
+        return None
+    found = _WHOLE.fullmatch(" ".join(read(texto).plain.split()))
+    if found is None:
+        return None
+    return BatchStop(int(found["n"]) if found["n"] else None)

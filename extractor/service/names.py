@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from extractor.fields.people import RECIPIENT_NOUN, SUFFIX
-from extractor.learned.labels import Rotulo
-from extractor.service.capitals import begins_in_capitals, is_of_place, names_in_capitals, tell_nothing
-from extractor.text.vocabulary import NOISE, is_work
+from extractor.learned.reader import LearnedReading, Rotulo
+from extractor.rules import RulesReading
+from extractor.service.capitals import Places, Span, begins_in_capitals, is_of_place, names_in_capitals, tell_nothing
+from extractor.text.marks import NOISE, Skeleton, is_work
 from state_machine.invoice.fields import Campo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from extractor.learned.reader import LearnedReading
-    from extractor.rules import RulesReading
-    from extractor.service.places import Places, Span
-    from extractor.text.marks import Skeleton
 
 # How sure the second reader is of a name: where the words before it announce one, and where they do not.
 ANNOUNCED: Final = 0.3

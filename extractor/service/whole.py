@@ -1,29 +1,176 @@
-"""Reads a service whole: the longest clean stretch around what the readers recognise of it."""
+"""Reads a service whole: the longest clean stretch around what the readers recognise of it.
+
+What ends a service: marks and labels of other fields, orders, pauses.
+
+Where a service begins and ends: the words at its edges that say nothing of what was done.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from extractor.service.capitals import tell_nothing
-from extractor.service.cuts import HARD, LABEL, OF_NOTES, ORDER, PAUSE, WHO, is_abbreviated
-from extractor.service.edges import TELLS, has_substance, is_talk, trimmed
-from extractor.text.marks import Kind
-from extractor.text.vocabulary import is_work
+from extractor.service.capitals import Span, tell_nothing
+from extractor.text.marks import COMMAND, FUNCTION, GREETINGS, NOISE, POLITE, TALK, Kind, Mark, Skeleton, is_work
+from extractor.words.lists import words
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+HARD: Final = frozenset({Kind.DOCUMENT, Kind.BROKEN, Kind.EMAIL, Kind.PHONE, Kind.HEADER, Kind.FOREIGN, Kind.MONEY})
+# A line of a list may begin with a bullet or its number; a point may only shorten a word ("inst. de ar").
+PAUSE: Final = re.compile(
+    r"\s{0,9}(?:\n(?:\s{0,9}(?:[-*•·–]|N ?[-.)])\s{1,9})?|[;|!?✅✔☑👉➡→]|->|\.(?=\s|$)|,(?!\d)|\s[-/]\s|\+)\s{0,9}"
+)
+LONGEST_SHORT: Final = 6  # letters of an abbreviation
+SHORTENED: Final = re.compile(r"(?:^|[^a-z])(?P<w>[a-z]{1,6})$")
+FULL_WORDS: Final = re.compile(r"luz|gas|sol|mar|som|cor|lar|bar|gel|foz|giz|paz|cal|sal|mel|mes")
+SHORT: Final = words("short_forms")
+VOWEL_ENDING: Final = re.compile(r"[aeiou]s?$")
+FIELD: Final = (
+    r"(?:valor(?: total)?|preco|cnpj|cpf|documento|doc|email|e-mail|cliente|tomador|contratante|razao social|nome|"
+    r"total|vencimento|vence|telefone|tel|celular|whatsapp|endereco|cep|contato|pix|chave|forma de pagamento|"
+    r"pagamento|competencia|data|insc\w*|obs|observacao)"
+)
+NUMBERED: Final = (
+    r"(?:valor(?: total)?|preco|total|cnpj|cpf|documento|doc|email|e-mail|telefone|celular|whatsapp|cep|pix|chave pix)"
+)
+# A label of another field ends a service: "valor: …", "cnpj D", "vence dia 10".
+LABEL: Final = re.compile(
+    rf"(?<![\w])(?:(?:o |no |do |e o )?{FIELD}\b(?=\s{{0,9}}[:=])"
+    rf"|(?:(?:e |o |no |do |pelo )?\b{NUMBERED}(?: (?:total|de|do|da|dele|dela|eh|e|fica|foi|deu|ficou|final|combinado|"
+    r"no|na|em|pra|para|cliente|tomador|numero|n[º°])){0,5}(?=\s{0,9}[DBEFVUN#]))|(?:(?:na |de |em )?(?:competencia|"
+    r"data(?: d[eo] servico)?|dia d[eo] servico)\b(?: (?:de|do|da|em|eh|e))?\s?:?\s?[TMX])|(?:irrf|irpj|pis|cofins|"
+    r"csll|inss|iss(?:qn)?|retencao|retido)\b(?=\s{0,3}[:=(]?\s?[VNP])|(?:vence|vencimento|vencendo|(?<!folha"
+    r" de )pagamento|pix|chave pix|boleto)\b(?=\s(?:dia|em|no|na|para|pra|via|pelo|[TMNXE])))"
+)
+WHO: Final = re.compile(
+    r"(?<![\w])(?:(?:pro |pra |para o |para a )(?:cliente|tomador|contratante)\b(?= \w)"
+    r"|(?:cliente|tomador|contratante)\b(?= \w))(?<!ao cliente)(?<!de cliente)(?<!do cliente)"
+)
+ORDER: Final = re.compile(
+    r"(?<![\w-])(?:(?:pode|poderia|consegue|quero|queria|preciso|precisava|gostaria|favor|por favor|vamos|vou|bora|"
+    r"me)\s+(?:que\s+|de\s+|me\s+|ai\s+)?){0,3}(?:(?:emit\w+|faz\w*|faca|fez|ger\w+|tir[ae]\w*|mand[ae]\w*|"
+    r"solt[ae]\w*|lanc\w+|cri[ae]\w*|segue|solicito|nova|outra)\s+)?(?:(?:ai|a|o|uma|um|pra|para|mim|me|essa|esta|"
+    r"nova|aquela|minha|sua)\s+){0,4}(?:notas?|notinha|nfs-?e|nfe?|recibo)(?![a-z-]| d[eo] (?:empenho|debito|credito|"
+    r"X))(?:\s+(?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|ai|pra mim|para mim|pra gente|por favor))*"
+)
+OF_NOTES: Final = re.compile(r"\b(?:d[aeo]s?|com|por|emissao|lancamento|digitacao|em|a[os]?)\s$")
 
-    from extractor.service.places import Span
-    from extractor.text.marks import Mark, Skeleton
+
+def is_abbreviated(line: str, pause: re.Match[str]) -> bool:
+    """Say whether a point only shortens the word before it: "inst. de ar", "esp. 12 cm", "Av. Norte"."""
+    if pause[0].strip(" ") != "." or "\n" in pause[0]:
+        return False
+    word = SHORTENED.search(line, max(0, pause.start() - LONGEST_SHORT - 1), pause.start())
+    if word is None or pause.end() >= len(line):
+        return False
+    return (
+        len(word["w"]) == 1
+        or word["w"] in SHORT
+        or (VOWEL_ENDING.search(word["w"]) is None and FULL_WORDS.fullmatch(word["w"]) is None)
+    )
+
+
+WORD: Final = re.compile(r"[a-z0-9$]+|[A-Z]")
+# Function words that no service ends in, nor begins with.
+JOINTS: Final = words("joints")
+PRICED: Final = words("priced")
+LABELS: Final = words("labels")
+_OPENING: Final = JOINTS | PRICED | LABELS | words("announcing") | GREETINGS | POLITE | COMMAND | FUNCTION
+BEFORE: Final = _OPENING - words("may_begin")
+AFTER: Final = JOINTS | PRICED | LABELS | POLITE | words("closing")
+# "serviço: …", "o serviço é …": a label, and no word of what was done
+NAMED_SERVICE: Final = re.compile(
+    r"servicos?\b\s{0,9}(?:[:=]|[-]\s|prestados?\b\s{0,9}:?|(?:eh|foi|sera|era)\b)\s{0,9}"
+)
+# Words after which a lone "a", "e" or "o" is a name: "bloco A", "turma E"
+LETTERED: Final = re.compile(
+    r"(?:bloco|sala|tipo|turma|classe|lote|quadra|categoria|modulo|serie|torre|ala|plano|grupo|nivel|vitamina|letra|casa|"
+    r"perfil|padrao|anexo|faixa) [aeo]$"
+)
+PLACES: Final = words("places")
+GLUED: Final = re.compile(r"[A-Z0-9][-/][a-z]$")  # "88127-A"
+OF_WHAT: Final = re.compile(r"\b(?:d[aeo]s?|a|com|para|por|e) brigada$")  # "treinamento de brigada": no thanks
+ABOUT_A_LABEL: Final = re.compile(r"\b(?:aos?|d[aeo]s?|com|por)\s\w+$")  # "atendimento ao cliente"
+ADDS: Final = re.compile(r"mais [NV]\b")  # an amount
+PLUS: Final = 3  # characters before a stretch in which its "+" may stand
+POSTFIX: Final = re.compile(r"\b(?:pra|para) (?:mim|gente|nos|ele|ela|eles|elas)$")
+# Words of a clause that tells something of people, where no reader takes it for the service.
+TELLS: Final = re.compile(
+    r"\b(?:eu|ele|ela|eles|elas|voce|vc|gente|dele|dela|deles|delas|quem|porque|pq|nao|mas|pag[aou]\w*|deu|disse|falou|"
+    r"quer\w*|pediu|mand\w+|recebi|recebeu|sou|ja|ainda|depois|amanha|hoje|ontem|obrigad\w|valeu|favor)\b"
+)
+
+
+def trimmed(line: str, start: int, end: int, *, label: bool = False, goes_on: bool = False) -> tuple[int, int] | None:
+    """Return ``line[start:end]`` without the words at its edges that are no part of a service, ``None`` for nothing.
+
+    ``label``: the service was announced, so that only what no text begins with is left out. ``goes_on``: it continues
+    another stretch, so that it may begin with any word.
+    """
+    words = list(WORD.finditer(line, start, end))
+    opening = frozenset() if goes_on else JOINTS if label else BEFORE
+    while words and words[0][0] in opening and not _is_thing(line, words[0]):
+        words.pop(0)
+    if words and not goes_on and (match := NAMED_SERVICE.match(line, words[0].start(), end)):
+        words = [word for word in words if word.start() >= match.end()]
+        while words and words[0][0] in BEFORE:
+            words.pop(0)
+    while words and _ends_in_nothing(line, start, words):
+        words.pop()
+    if not words:
+        return None
+    first, last = words[0].start(), words[-1].end()
+    while last < end and line[last] in ")%\"'²³°ºª" and not (line[last] == ")" and "(" not in line[first:last]):
+        last += 1
+    if line[first - 1 : first] == "(" and ")" in line[first:last] and first > start:
+        first -= 1
+    if goes_on and "+" in line[max(0, first - PLUS) : first]:
+        first = line.rindex("+", 0, first)
+    return first, last
+
+
+def _is_thing(line: str, word: re.Match[str]) -> bool:
+    """Say whether a word is one of work, or a command's that names a thing: "faca de corte"."""
+    if word[0] in FUNCTION:
+        return False
+    return is_work(word[0]) or (word[0] in COMMAND and line.startswith(" de ", word.end()))
+
+
+def _ends_in_nothing(line: str, start: int, words: list[re.Match[str]]) -> bool:
+    """Say whether the last word says nothing of what was done."""
+    last = words[-1]
+    if GLUED.search(line, start, last.end()):
+        return False
+    if LETTERED.search(line, start, last.end()) or OF_WHAT.search(line, start, last.end()):
+        return False
+    if last[0] in LABELS and ABOUT_A_LABEL.search(line, start, last.end()):
+        return False
+    postfix = POSTFIX.search(line, words[max(0, len(words) - 2)].start(), last.end()) is not None
+    return last[0] in AFTER or postfix or ADDS.match(line, last.start()) is not None
+
+
+def has_substance(line: str, span: tuple[int, int]) -> bool:
+    """Say whether a stretch says what was done: a word of work, or one that no order, greeting or label uses."""
+    words = re.findall(r"[a-z]+", line[span[0] : span[1]])
+    return any(is_work(word) or (len(word) > 2 and word not in NOISE) for word in words)  # noqa: PLR2004 - "kg" is none
+
+
+def is_talk(line: str, span: tuple[int, int]) -> bool:
+    """Say whether a stretch is conversation and no work."""
+    words = re.findall(r"[a-z]+", line[span[0] : span[1]])
+    if words and words[0] in PLACES:
+        return False
+    talk = sum(word in TALK for word in words if len(word) > 1)  # "classe I"
+    return talk > 0 and not (words and is_work(words[0]))
+
 
 UNDONE: Final = frozenset({Kind.BROKEN, Kind.FOREIGN})
 SENTENCE: Final = re.compile(r"[.!?]")
 # A part of a list that has no word of its own: "nível 2", "NR-12", "3 demãos", "outubro"
 NAMED_BY_NUMBER: Final = re.compile(r"[XMPHT]|N\s?[a-z²³%]|[a-z]\s?[NT]|\d")
 LISTED: Final = re.compile(r"\s{0,9}[NXTMPH]")
-NUMBERED: Final = re.compile(r"[NXT]$")
+_DIGIT_LAST: Final = re.compile(r"[NXT]$")
 NUMBERS: Final = re.compile(r"\s?[NXT](?:\s(?:e|a|ao)\s[NXT])?\s?")  # "nos dias 5, 12, 19 e 26/11", "rua Tal 310, 312"
 BULLET: Final = re.compile(r"\n\s{0,9}(?:[-*•·–]|N ?[-.)])")
 FIRST_BULLET: Final = re.compile(r"(?:^|[\n:VDN]\s{0,3})(?P<n>N ?[-.)])\s{1,9}$")
@@ -38,7 +185,6 @@ PLACE_ALONE: Final = re.compile(  # "sala 302", "85 m²", "Rua das Flores, 120"
     r"[\s,;.-]{0,9}(?:[XN]|(?:sala|apto|apartamento|bloco|loja|andar|casa|quadra|lote|torre|bairro|rua|av|avenida|travessa|"
     r"praca)\b[^,;\n]{0,60}|N?\s?(?:m2|m²|m³|metros?|km|kg|litros?|horas?|unidades?))(?:[\s,;.-]{1,9}[NX])?[\s,;.-]{0,9}"
 )
-PLUS: Final = 3  # characters before a stretch in which a "+" may stand
 ANCHOR_SHARE: Final = 0.5  # of an anchor's characters that a piece must hold to be anchored by it
 UNSURE: Final = 0.5  # how sure one reader's word is
 LONGEST: Final = 200  # characters up to which a longer stretch weighs more
@@ -187,7 +333,7 @@ def _goes_on(line: str, last: _Piece, piece: _Piece, said: bool) -> bool:
     if said:
         return LISTED.match(line, piece.start, piece.end) is not None
     numbers = NUMBERS.fullmatch(line, piece.start, piece.end)
-    return numbers is not None and NUMBERED.search(line, last.start, last.end) is not None
+    return numbers is not None and _DIGIT_LAST.search(line, last.start, last.end) is not None
 
 
 def _linked(line: str, groups: Sequence[list[_Piece]]) -> list[list[list[_Piece]]]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from extractor.text.cues import Cued
-from extractor.text.marks import Kind, Mark
-
-if TYPE_CHECKING:
-    from extractor.text.marks import Canvas
+from extractor.text.folding import Cued
+from extractor.text.marks import Canvas, Kind, Mark
 
 EMAIL: Final = Cued("", r"[a-z0-9._%+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,9}\.[a-z]{2,63}", signs=("@",))
 LINK: Final = Cued("", r"https?://\S+|www\.\S+", signs=("://", "www."))

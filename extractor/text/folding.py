@@ -1,18 +1,97 @@
-"""The user's words made comparable, with the way back to every verbatim span."""
+"""The user's words made comparable, with the way back to every verbatim span.
+
+The words that carry meaning in an order, with the ways people misspell and shorten them.
+
+Patterns that know which words they cannot do without, so that most of them are never run.
+
+Finds where a turn starts posing as the system's voice; what stands there is at most asked about.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from extractor.text.cues import stems
-from extractor.text.lexicon import canonical
+from rapidfuzz.distance import DamerauLevenshtein
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from extractor.words.lists import meanings, words
+
+# How people shorten and misspell what they type every day; exact matches only.
+ABBREVIATIONS: Final = {**meanings("abbreviations"), **meanings("number_spellings")}
+
+# Cue words that may be recognised one edit away.
+CUES: Final = tuple(meanings("cues"))
+# Words one edit away from a cue that mean what they say.
+NOT_TYPOS: Final = words("not_typos")
+MIN_FUZZY: Final = 4  # shorter words have too many neighbours
+
+
+@lru_cache(maxsize=4096)  # the same few hundred words make up most messages
+def canonical(word: str) -> str | None:
+    """Return the cue word that ``word`` (lower case, without accents except a lone ``é``) stands for, or ``None``."""
+    if word in ABBREVIATIONS:
+        return ABBREVIATIONS[word]
+    return None if word in NOT_TYPOS or word in CUES else near(word)
+
+
+def near(word: str) -> str | None:
+    """Return the first cue word that begins like ``word`` and is at most one edit away, ``None`` without any."""
+    if len(word) < MIN_FUZZY or word[-1] in "./":
+        return None
+    alike = [c for c in CUES if c[0] == word[0] and abs(len(c) - len(word)) <= 1]
+    return next((c for c in alike if DamerauLevenshtein.distance(word, c, score_cutoff=1) <= 1), None)
+
+
+STEM: Final = re.compile(r"([a-z]{1,3})[a-z]*")
+
+
+def stems(text: str) -> frozenset[str]:
+    r"""Return how the words of ``text`` begin: up to three letters of every unbroken run of a to z.
+
+    Plain text and skeletons share their words, for a mark stands where other characters stood: a pattern that asks
+    for a word's boundary (``\b``, a space) before a cue finds no more words in a skeleton than its plain text has.
+    """
+    return frozenset(STEM.findall(text))
+
+
+class Cued:
+    """A pattern, and the cues one of which is in every text that it matches.
+
+    A cue is the beginning of a word (three letters, or all of a shorter word) that the pattern has at a word's
+    boundary; ``signs`` are cues of any other kind, found wherever they stand. Between them they speak for every
+    alternative of the pattern: ``tests/extractor/text/test_cues.py`` looks for texts that break this.
+    """
+
+    __slots__ = ("cues", "pattern", "signs")
+
+    def __init__(self, cues: str, pattern: str, *, signs: tuple[str, ...] = ()) -> None:
+        self.cues: Final = frozenset(cues.split())
+        self.signs: Final = signs
+        self.pattern: Final = re.compile(pattern)
+
+    def search(self, text: str, words: AbstractSet[str]) -> re.Match[str] | None:
+        """Search ``text``, whose stems are among ``words``."""
+        if self.cues.isdisjoint(words) and not self._signed(text):
+            return None
+        return self.pattern.search(text)
+
+    def finditer(self, text: str, words: AbstractSet[str]) -> Iterable[re.Match[str]]:
+        """Find every match in ``text``, whose stems are among ``words``."""
+        if self.cues.isdisjoint(words) and not self._signed(text):
+            return ()
+        return self.pattern.finditer(text)
+
+    def _signed(self, text: str) -> bool:
+        for sign in self.signs:  # noqa: SIM110 - a generator costs more than most of the searches it would spare
+            if sign in text:
+                return True
+        return False
+
 
 FOLDED: Final = 4096  # characters whose plain form is remembered: people write with a few hundred
 MAX_CHARS: Final = 1500  # an order fits in a tenth of this; longer text is pasted matter that only costs time
@@ -146,3 +225,45 @@ def _spelled(folded: str) -> list[tuple[int, int, str]]:
         whole += " " if word.endswith("/") else ""
         found.append((match.start(), match.start() + len(word), whole))
     return found
+
+
+ROLE: Final = Cued(
+    "ins mod ove",
+    r"(?:^|[\s.;,\"'`(\[{>#*-])(?:system|assistant|developer|sistema|assistente|desenvolvedor|administrador|admin|"
+    r"tool|function|root|openai|chatgpt)(?: (?:prompt|message|mensagem|override|instruction\w*|note|role|"
+    r"user))?\s*[\"'\]>]{0,9}\s{0,9}+(?::|>|\])|\[/?(?:inst|sys|system)\]|<</?sys>>|</?(?:system|s|instructions?|"
+    r"prompt|im_start|im_end|user|assistant|tool)>|###\s*\w+|\"(?:role|status|intent|transition|state|estado|"
+    r"confirmad[oa]|validated?|validado|emitir|action|comando|tool)\"\s*:|\b(?:nova instrucao|novas instrucoes|new"
+    r" instructions?|instrucao do sistema|modo (?:desenvolvedor|admin|debug)|developer mode|override)\b",
+    signs=(":", ">", "]", "<", "#", '"'),
+)
+COMMANDING: Final = Cued(
+    "des dis esq for ign mar sem wit",
+    r"\b(?:ignor\w+|desconsider\w+|esquec\w+|disregard|forget)\b[^.\n]{0,40}\b(?:instruc\w+|"
+    r"regras|prompt|anterior\w*|previous|instructions|acima)\b"
+    r"|\bsem (?:pedir |precisar de |minha |nenhuma |a )?(?:confirma\w+|perguntar|validar|validacao)"
+    r"\b|\bwithout (?:asking|confirm\w+)\b|\bmarque? (?:tudo|todos|os campos)\b[^.\n]{0,30}\bvalid\w+",
+)
+
+# Said to us, not about the work: as the only words of a clause they would else become a service.
+ABUSE: Final = re.compile(
+    r"\b(?:vai|va|vao)(?: \w{1,8})? (?:tomar (?:banho|no \w{1,6})|catar coquinho|pro inferno|a merda|"
+    r"se (?:fod|fud|lasc)\w*)[^.;\n]*|\b(?:foda-se|fodase|vsf|vtnc|pqp|fdp)\b"
+    r"|\b(?:seu|sua|seus|suas) (?:burr|idiot|imbecil|otari|palhac|lix)\w*"
+)
+
+
+def begins(text: Text) -> int:
+    """Return the index at which the hostile part of a turn begins; its length when there is none."""
+    plain = text.plain
+    match = ROLE.search(plain, text.stems)
+    control = plain.find(CONTROL)
+    if match is None or 0 <= control < match.start():
+        return control if control >= 0 else len(plain)
+    brace = plain.rfind("{", 0, match.start() + 1)
+    return brace if brace >= 0 and "}" not in plain[brace : match.start()] else match.start()
+
+
+def commands(text: Text) -> bool:
+    """Say whether the turn tries to steer the reader; its fields count, its free text does not become a description."""
+    return COMMANDING.search(text.plain, text.stems) is not None

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from extractor.text.cues import Cued
-from extractor.text.folding import EMOJI
-from extractor.text.vocabulary import NOISE, NOISE_MARKS, TALK, is_work
+from extractor.text.folding import EMOJI, Cued
+from extractor.text.marks import NOISE, NOISE_MARKS, TALK, Skeleton, is_work
 from extractor.words.lists import words
-
-if TYPE_CHECKING:
-    from extractor.text.marks import Skeleton
 
 CUT: Final = re.compile("[DBFEVUTHQ]")  # numbers, months, percentages and identifiers may belong to the description
 PAUSE: Final = re.compile(

@@ -7,14 +7,12 @@ text2num joins across clauses ("trezentos e um de quatrocentos" becomes "301 de 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from extractor.words.lists import numbers, words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 UNITS: Final = numbers("units")
 TEENS: Final = numbers("teens")

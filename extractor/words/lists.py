@@ -15,12 +15,10 @@ described raises ``ValueError``, a name that no list has ``LookupError``; both s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from typing import Final
 
 FOLDER: Final = Path(__file__).parent
 _REMARK: Final = re.compile(r"(?m)^#.*\n")

@@ -1,24 +1,127 @@
-"""Keeps the connections of companies that show their own certificate, for as long as it is the company's."""
+"""Keeps the connections of companies that show their own certificate, for as long as it is the company's.
+
+What a channel asks for a company's certificate: who keeps it is not the channel's business.
+
+Makes the TLS context with which a company shows its own certificate, without its key on any disk in the clear.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import secrets
+import ssl
+import tempfile
 import time
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from pathlib import Path
+from typing import Final, Literal, Protocol
 
-from gateway.certificate.access import UnusableCertificateError
-from gateway.http.mutual_tls import client_context_apart
+import httpx
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import AsyncIterator, Callable, Hashable
-    from pathlib import Path
+from gateway.http.client import Destination
+from state_machine.values.errors import ProsaError
 
-    from gateway.certificate.access import Certificates
-    from gateway.http.client import Destination
+Purpose = Literal["assinar", "conectar"]
+
+
+class OpenA1(Protocol):
+    """A certificate in the open.
+
+    ``impressao``: SHA-256 of its DER, hex. ``valido_ate``: aware. ``chave``: PEM PKCS #8. ``cadeia``: PEM, the
+    company's certificate first.
+    """
+
+    @property
+    def impressao(self) -> str: ...  # noqa: D102 - said above
+    @property
+    def valido_ate(self) -> datetime: ...  # noqa: D102
+    @property
+    def chave(self) -> bytes: ...  # noqa: D102
+    @property
+    def cadeia(self) -> bytes: ...  # noqa: D102
+
+
+class Certificates(Protocol):
+    """The companies' certificates; every opening leaves an audit row."""
+
+    async def current(self, cnpj: str) -> str | None:
+        """Return the fingerprint of the company's certificate, ``None`` where it has none."""
+        ...
+
+    async def open(self, cnpj: str, purpose: Purpose, nota: str | None) -> OpenA1 | None:
+        """Return it in the open, for the note of this identity; ``None`` where there is none that can be opened."""
+        ...
+
+
+class UnusableCertificateError(ProsaError, LookupError):
+    """The company has no certificate that is good now: it is missing, past its day, or cannot be opened."""
+
+    code = "unusable_certificate"
+
+
+_PASSPHRASE_BYTES: Final = 32
+_APART: Final = ThreadPoolExecutor(1, "tls")  # several at once would take the event loop's processor from it
+
+
+def client_context(key: bytes, chain: bytes, *, also_trusted: Path | None = None) -> ssl.SSLContext:
+    """Return a context that trusts the usual authorities and shows this certificate; TLS 1.2 at least.
+
+    ``key`` is PKCS#8 PEM without a password, ``chain`` PEM with the company's certificate first. ``also_trusted`` is a
+    PEM file of further authorities for the server's certificate. It takes some 100 ms, so keep the context. Raises
+    ``ValueError`` or ``ssl.SSLError`` where the two do not belong together.
+    """
+    context = httpx.create_ssl_context(trust_env=False)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if also_trusted is not None:
+        context.load_verify_locations(cafile=str(also_trusted))
+    passphrase = secrets.token_hex(_PASSPHRASE_BYTES)
+    # Its numbers are not checked again: that takes 30 ms with the interpreter's lock held, which stalls the event loop.
+    plain = load_pem_private_key(key, password=None, unsafe_skip_rsa_key_validation=True)
+    sealed = plain.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(passphrase.encode()))
+    with _as_file(sealed + chain) as name:
+        context.load_cert_chain(name, password=passphrase)
+    return context
+
+
+async def client_context_apart(key: bytes, chain: bytes, *, also_trusted: Path | None = None) -> ssl.SSLContext:
+    """Make it (``client_context``) in a thread, one after the other, while the event loop goes on."""
+    making = partial(client_context, key, chain, also_trusted=also_trusted)
+    return await asyncio.get_running_loop().run_in_executor(_APART, making)
+
+
+@contextmanager
+def _as_file(content: bytes) -> Iterator[str]:
+    """Give bytes a name that OpenSSL can open: memory on Linux, else a file of ours that goes at once.
+
+    The bytes are encrypted, so a file that a crash leaves behind tells nothing.
+    """
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("certificate", os.MFD_CLOEXEC)
+        name, on_disk = f"/proc/self/fd/{descriptor}", None
+    else:  # pragma: no cover - systems without anonymous files
+        descriptor, name = tempfile.mkstemp()
+        on_disk = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            yield name
+    finally:
+        if on_disk is not None:  # pragma: no cover - systems without anonymous files
+            on_disk.unlink()
+
 
 MOST: Final = 64  # certificates with an open context; each holds the trusted authorities, about a megabyte
 SECONDS: Final = 3600.0  # for which a key stays in a context

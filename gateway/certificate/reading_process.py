@@ -1,4 +1,7 @@
-"""Reads a certificate in a process of its own, with bounds on its time and memory, that opens no file."""
+"""Reads a certificate in a process of its own, with bounds on its time and memory, that opens no file.
+
+Has files read one at a time for each company, few at once, and refuses what would wait behind too many.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,12 @@ import json
 import os
 import resource
 import sys
-from contextlib import suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import cryptography.hazmat.backends.openssl.backend  # noqa: F401 - an elliptic curve's root asks for it: too late then
 from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
@@ -18,9 +24,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints, Ty
 from gateway import process_apart
 from gateway.certificate.a1 import read
 from state_machine.values.certificate import A1, LARGEST_FILE, LONGEST_PASSWORD, CertificateRefusedError, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from state_machine.values.errors import ProsaError
 
 DEADLINE: Final = 120.0  # seconds; a reading takes half a second, most of it to start Python
 # The file says how many rounds its password's hash has, up to 2^31; a reading takes 40 million bytes.
@@ -174,3 +178,43 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+READERS: Final = 2  # files that one process has read at once, each by half a second of a processor
+WAITING: Final = 32  # files of 64 kB that wait or are read; the last of them waits a minute at worst
+OF_ONE: Final = 10  # of one company: two links' tries
+
+
+class ReadersBusyError(ProsaError, RuntimeError):
+    """As many files as may wait are waiting."""
+
+    code = "readers_busy"
+
+
+@dataclass(slots=True)
+class Turns:
+    """The turns of one process, by company."""
+
+    readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(READERS))
+    most: int = WAITING
+    most_of_one: int = OF_ONE
+    _waiting: Counter[int] = field(default_factory=Counter)
+    _companies: dict[int, asyncio.Lock] = field(default_factory=dict)
+
+    def check(self, company: int) -> None:
+        """Raise ``ReadersBusyError`` where ``of`` would now."""
+        if self._waiting.total() >= self.most or self._waiting[company] >= self.most_of_one:
+            raise ReadersBusyError
+
+    @asynccontextmanager
+    async def of(self, company: int) -> AsyncIterator[None]:
+        """Wait for the company's turn, then for a reader. Raises ``ReadersBusyError`` at once."""
+        self.check(company)
+        self._waiting[company] += 1
+        try:
+            async with self._companies.setdefault(company, asyncio.Lock()), self.readers:
+                yield
+        finally:
+            self._waiting[company] -= 1
+            if not self._waiting[company]:
+                del self._waiting[company], self._companies[company]

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Self
 
 from yarl import URL
 
 from gateway.http.wire import BUSY, Answer, InvalidAddressError, MaybeSentError, NoAnswerError, Wire
+from state_machine.protocol.retry import Breaker
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable, Mapping
-    from types import TracebackType
-
-    from state_machine.protocol.breaker import Breaker
 
 CONNECT_SECONDS = 5.0  # a healthy TLS handshake takes well under one second, also from a poor line
 POOL_SECONDS = 5.0  # longer means that we are the bottleneck, and nothing was sent: say so early
@@ -61,7 +58,7 @@ class Destination:
 
     ``timeout`` bounds every whole call in seconds; ``guard`` is called before each request leaves and raises if a
     database transaction is open in this task; ``observe`` is told each exchange, in the caller's own task. ``tls`` is
-    given where a certificate of ours is shown (``gateway.http.mutual_tls``).
+    given where a certificate of ours is shown (``gateway.certificate.connections``).
     """
 
     def __init__(

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import Any
 
 import orjson
 
-from gateway.http.json_body import parse_json
-from gateway.http.masking import is_secret, mask
-from state_machine.values.text.untrusted import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from decimal import Decimal
-
-    from gateway.http.client import Exchange
+from gateway.http.client import Exchange
+from gateway.http.wire import is_secret, mask, parse_json
+from state_machine.values.text import clean
 
 MAX_TEXT = 4000  # characters of each body: a whole answer about one note
 MAX_READ = 4 * MAX_TEXT  # characters of one text that are masked at all: more cannot be seen, and takes its time

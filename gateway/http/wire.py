@@ -1,22 +1,111 @@
-"""Carries one request over aiohttp's connections, and says whether it may have been taken where no answer came."""
+"""Carries one request over aiohttp's connections, and says whether it may have been taken where no answer came.
+
+Owns the reading of the header by which a service says when it wants to be asked again.
+
+Owns the reading of JSON answers: exact decimals, storable texts; refuses NaN and bottomless nesting.
+
+Owns the masking of secrets and personal numbers in what the outside answered; refuses to guess at anything else.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import aiohttp
 import httpx
+from yarl import URL
 
 from state_machine.values.errors import ProsaError
+from state_machine.values.text import read_json
+from telemetry.logs import CNPJ_SHAPE
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+_MAX_WAIT: Final = 3600.0  # one call an hour burdens nobody, and a mistaken header must not cost a day
 
-    from yarl import URL
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that ``Retry-After`` asks for (RFC 9110 §10.2.3: seconds or a date), or ``None``."""
+    value = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", value):
+        return min(float(value), _MAX_WAIT)
+    try:
+        when = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):  # the parser itself fails on a zone or a year of too many digits
+        return None
+    aware = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return min(max((aware - datetime.now(UTC)).total_seconds(), 0.0), _MAX_WAIT)
+
+
+MOST: Final = 4000  # characters of one text; a city's explanation is shorter, and so is every id and name
+
+
+def parse_json(body: bytes) -> Any:
+    """Return the JSON value of ``body`` with exact decimals; raises ``ValueError`` for everything that is not JSON.
+
+    Its texts, keys and integers can be stored as they are; a number out of every range is its own text.
+    """
+    return read_json(body, exact=True)
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object of ``body``; an empty one for anything else."""
+    try:
+        return as_dict(parse_json(body))
+    except ValueError:
+        return {}
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """Return ``value`` if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def text(value: Any, most: int = MOST) -> str | None:
+    """Return at most ``most`` characters of a non-empty text, or ``None``.
+
+    Whole numbers count as text, since APIs differ about ids and numbers.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    return str(value).strip()[:most] or None
+
+
+# Names under which APIs echo secrets: PlugNotas repeats the certificate's password in ``data.senha``.
+_NAMES = "senha|password|passwd|(?:access_)?token|(?:x-)?api[-_]?key|authorization|(?:client_)?secret|segredo"
+_NAME = re.compile(_NAMES, re.IGNORECASE)
+_QUOTED = re.compile(rf'("(?:{_NAMES})"\s*:\s*)("(?:[^"\\]|\\.)*"?|[^,}}\]\s]+)', re.IGNORECASE)
+_LOOSE = re.compile(rf"\b((?:{_NAMES})\s*[=:]\s*)(?!\")(?:bearer\s+)?[^\s,;&\"'<>{{}}]+", re.IGNORECASE)
+_BEARER = re.compile(r"\bbearer\s+[\w.~+/=-]+", re.IGNORECASE)
+# A mailbox has 64 characters at most (RFC 5321); unbounded, a long word is read again from each of its letters.
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
+_LONG_NUMBER = re.compile(rf"{CNPJ_SHAPE}|\d(?:[ ./()-]{{0,2}}\d){{6,}}")  # phones, CPF, CNPJ, masked or bare
+_WAMID = re.compile(r"wamid\.[\w+/=-]+")  # holds the phone number in base64
+
+
+def is_secret(name: str) -> bool:
+    """Tell whether what stands under this name in an answer is a password, a token or a key."""
+    return _NAME.fullmatch(name) is not None
+
+
+def scrub(text: str) -> str:
+    """Return ``text`` without passwords, tokens and keys; safe to store."""
+    text = _QUOTED.sub(r'\1"***"', text)
+    text = _LOOSE.sub(r"\1***", text)
+    return _BEARER.sub("Bearer ***", text)
+
+
+def mask(text: str) -> str:
+    """Return ``text`` without secrets, e-mail addresses, long numbers and wamids; safe to log."""
+    text = _WAMID.sub("wamid.***", scrub(text))
+    return _LONG_NUMBER.sub("***", _EMAIL.sub("***", text))
+
 
 # Seconds that an unused connection is kept; a server that closes it in the very moment in which a request leaves makes
 # that request's fate unknown, so we are the first to close.

@@ -5,34 +5,22 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from typing import TYPE_CHECKING, Final, Self
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
 
-from aiosmtplib import (
-    SMTP,
-    SMTPException,
-    SMTPRecipientRefused,
-    SMTPResponseException,
-    SMTPServerDisconnected,
-)
+from aiosmtplib import SMTP, SMTPException, SMTPRecipientRefused, SMTPResponseException, SMTPServerDisconnected
 
-from gateway.mail.message import to_bytes
-from gateway.mail.server import STARTTLS, TLS
+from gateway.mail.message import STARTTLS, TLS, Mail, MailServer, to_bytes
 from state_machine.mailing.delivery import (
     MailAccepted,
     MailDeferred,
     MailLost,
+    MailOutcome,
     MailRejected,
     MailUnmade,
     MailUnreachable,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import TracebackType
-
-    from gateway.mail.message import Mail
-    from gateway.mail.server import MailServer
-    from state_machine.mailing.delivery import MailOutcome
 
 ANSWER_SECONDS: Final = 60.0  # for one command; a server that scans what it takes needs some of them
 TEMPORARY: Final = 400  # answers from here on say no

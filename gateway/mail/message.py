@@ -2,25 +2,26 @@
 
 No header that holds somebody's words goes through the library's reader of headers: it would take marks in them for its
 own, whether they come as text or as an ``Address``. They are encoded here, and stand as they are.
+
+Where mails are handed in: one address that says server, account, and how the line is kept secret.
 """
 
 from __future__ import annotations
 
 import html
+import ipaddress
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.header import Header
 from email.headerregistry import BaseHeader, HeaderRegistry
 from email.message import EmailMessage
-from email.policy import SMTP
+from email.policy import SMTP, Policy
 from email.utils import format_datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
-from state_machine.values.text.untrusted import single_line
-
-if TYPE_CHECKING:
-    from email.policy import Policy
+from state_machine.values.text import single_line
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 .,!&'-]{0,50}")  # a subject that stands as it is, on one line
 _ADDRESS: Final = re.compile(r"[!#-'*+/-9=?A-Z^-~.-]+@[A-Za-z0-9.-]+")
@@ -132,3 +133,40 @@ def _html(mail: Mail) -> str:
     paragraphs = (html.escape(part).replace("\n", "<br>\n") for part in mail.texto.split("\n\n"))
     body = "\n".join(f"<p>{part}</p>" for part in paragraphs)
     return _HTML.format(body=body, motivo=html.escape(mail.motivo), sair=html.escape(mail.sair))
+
+
+TLS, STARTTLS, PLAIN = "smtps", "smtp", "smtp+plain"
+_PORTS: Final = {TLS: 465, STARTTLS: 587, PLAIN: 25}
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """A server; ``scheme`` is ``smtps`` (TLS), ``smtp`` (STARTTLS, required) or ``smtp+plain`` (this machine only)."""
+
+    scheme: str
+    host: str
+    port: int
+    user: str = ""
+    password: str = field(default="", repr=False)
+
+
+def parse_server(url: str) -> MailServer:
+    """Read ``smtps://user:password@host:465``, ``smtp://…:587`` or ``smtp+plain://localhost:25``.
+
+    Raises ``ValueError`` for any other, and for a line without TLS to another machine.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme not in _PORTS or not host or parts.path not in {"", "/"} or parts.query or parts.fragment:
+        raise ValueError("not the address of a mail server")
+    if parts.scheme == PLAIN and not _is_loopback(host):
+        raise ValueError("a line without TLS is for this machine only")
+    port = parts.port or _PORTS[parts.scheme]
+    return MailServer(parts.scheme, host, port, unquote(parts.username or ""), unquote(parts.password or ""))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

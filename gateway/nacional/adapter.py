@@ -4,58 +4,48 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Protocol
+from pathlib import Path
+from typing import Final, Literal, Protocol
 
 import structlog
 
-from gateway.certificate.access import UnusableCertificateError
-from gateway.certificate.connections import CompanyConnections
+from gateway.certificate.connections import Certificates, CompanyConnections, OpenA1, UnusableCertificateError
 from gateway.http import recording as tape
-from gateway.http.client import Destination
+from gateway.http.client import Destination, Exchange
 from gateway.http.wire import Answer, NoAnswerError, NotSentError
-from gateway.keys.id_dps import IdDPS
-from gateway.keys.nfse import ChaveNFSe
-from gateway.lines import CallKind
-from gateway.nacional import errors, outcome, payload
+from gateway.keys import ChaveNFSe, IdDPS
+from gateway.lines import CallKind, Lines
+from gateway.nacional import outcome, payload
 from gateway.nacional.cancellation import as_it_stands, cancel_finding, cancel_outcome, how_it_ended
 from gateway.nacional.dps import TP_AMB, id_dps, short_reference
 from gateway.nacional.layouts import REFUSED, LayoutChoice, LayoutDays, deadlines, parse
 from gateway.nacional.processes.danfse import DanfsePool
 from gateway.nacional.processes.signing_process import Signed, Signers, SigningError
 from gateway.nacional.signature import pack
-from state_machine.cancellation.reconciliation import AlreadyCancelled
-from state_machine.protocol.channel import Ambiente, Natureza
+from gateway.port import Explicacao, InvoiceIntent, Prepared, Surroundings
+from state_machine.cancellation.machine import MotivoCancelamento
+from state_machine.cancellation.reconciliation import AlreadyCancelled, CancelFinding, CancelOutcome
+from state_machine.protocol.audit import Ended, Listagem
+from state_machine.protocol.channel import Ambiente, Leiaute, Natureza
 from state_machine.protocol.emission import (
     CannotTell,
     Documento,
+    Download,
+    Finding,
     Found,
     Misconfigured,
+    Nota,
     NotReady,
     NotSent,
+    Outcome,
     Rejected,
     Unknown,
 )
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable, Hashable
-    from pathlib import Path
-    from typing import Literal
-
-    from gateway.certificate.access import Certificates, OpenA1
-    from gateway.http.client import Exchange
-    from gateway.lines import Lines
-    from gateway.port import Explicacao, InvoiceIntent, Prepared
-    from gateway.registry import Surroundings
-    from state_machine.cancellation.machine import MotivoCancelamento
-    from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
-    from state_machine.protocol.audit import Listagem
-    from state_machine.protocol.channel import Leiaute
-    from state_machine.protocol.distribution import Ended
-    from state_machine.protocol.emission import Download, Finding, Nota, Outcome
 
 NATUREZA: Final = Natureza(
     absences=3,
@@ -213,7 +203,7 @@ class Nacional:
 
     def explain(self, recusa: Rejected) -> Explicacao:
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
-        return payload.explained(recusa.campos) if recusa.campos else errors.explain(recusa)
+        return payload.explained(recusa.campos) if recusa.campos else outcome.explain(recusa)
 
     async def prepare(self, payload_: bytes, agora: datetime) -> Prepared:
         """Return the signed DPS of a stored invoice, or what is wrong with the invoice or the certificate."""

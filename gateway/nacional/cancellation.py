@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from gateway.http.json_body import parse_json
-from gateway.http.wire import Answer
-from gateway.keys.event_ids import (
-    CANCELAMENTO,
-    CANCELAMENTO_DEFERIDO,
-    CANCELAMENTO_POR_OFICIO,
-    CANCELAMENTO_POR_SUBSTITUICAO,
-)
+from gateway.http.wire import Answer, NoAnswerError, parse_json
+from gateway.keys import CANCELAMENTO, CANCELAMENTO_DEFERIDO, CANCELAMENTO_POR_OFICIO, CANCELAMENTO_POR_SUBSTITUICAO
 from gateway.nacional import event
 from gateway.nacional.outcome import (
     NOT_FOUND,
@@ -30,15 +25,16 @@ from gateway.nacional.outcome import (
     unknown,
 )
 from gateway.nacional.signature import unpack
-from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands, Unreadable
+from state_machine.cancellation.reconciliation import (
+    AlreadyCancelled,
+    CancelFinding,
+    Cancelled,
+    CancelOutcome,
+    Stands,
+    Unreadable,
+)
+from state_machine.protocol.audit import Ended
 from state_machine.protocol.emission import CannotTell, Found, Rejected, Situacao, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gateway.http.wire import NoAnswerError
-    from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
-    from state_machine.protocol.distribution import Ended
 
 _REDIRECT: Final = 300
 _CANCELLING: Final = frozenset(

@@ -9,32 +9,23 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import nfelib.nfse.bindings.v1_0 as nb
 from lxml import etree
 from xsdata.formats.dataclass.serializers import XmlSerializer
 from xsdata.formats.dataclass.serializers.config import SerializerConfig
 
-from gateway.keys.errors import ChaveInvalida
-from gateway.keys.id_dps import OWN_SERIES, IdDPS
-from gateway.keys.nfse import ChaveNFSe
-from gateway.keys.parts import municipality
-from gateway.nacional.layouts import NS, check, has_ibs_cbs, parse
-from gateway.nacional.nt009 import reshaped
+from gateway.keys import OWN_SERIES, ChaveInvalida, ChaveNFSe, IdDPS, municipality
+from gateway.nacional.layouts import NS, Layout, check, has_ibs_cbs, parse, reshaped
+from gateway.port import Endereco, InvoiceIntent, Prestador, Substituicao, Tomador, Tributos
 from state_machine.protocol.channel import Ambiente
 from state_machine.services.codes import digits
 from state_machine.values.documents import CNPJ, CPF, DocumentoInvalido, parse_documento
 from state_machine.values.local_time import SAO_PAULO
-from state_machine.values.text.latin import plain, unfit
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
-
-    from gateway.nacional.layouts import Layout
-    from gateway.port import Endereco, InvoiceIntent, Prestador, Substituicao, Tomador, Tributos
+from state_machine.values.text import as_latin, unfit
 
 TP_AMB: Final = {Ambiente.PRODUCAO: "1", Ambiente.HOMOLOGACAO: "2"}
 VER_APLIC: Final = "prosa"
@@ -184,7 +175,7 @@ def text(field: str, value: str, most: int, *, least: int = 1) -> str:
 
     Raises ``ValueError``: of a text that the person confirmed nothing is cut, and nothing is left out.
     """
-    spelt = plain(value)
+    spelt = as_latin(value)
     if fora := unfit(spelt):
         raise ValueError(f"{field}: {len(fora)} of its characters are not of Latin-1")
     if not least <= len(spelt) <= most:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import nfelib.nfse.bindings.v1_0 as nb
 
-from gateway.keys.errors import ChaveInvalida
-from gateway.keys.event_ids import CANCELAMENTO, IdEvento, IdPedidoEvento
+from gateway.keys import CANCELAMENTO, ChaveInvalida, ChaveNFSe, IdEvento, IdPedidoEvento
 from gateway.nacional.dps import TP_AMB, VER_APLIC, checked, moment, text
-from gateway.nacional.layouts import NS, parse
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from gateway.keys.nfse import ChaveNFSe
-    from gateway.nacional.layouts import Layout
-    from state_machine.cancellation.machine import MotivoCancelamento
-    from state_machine.protocol.channel import Ambiente
-    from state_machine.values.documents import CNPJ
+from gateway.nacional.layouts import NS, Layout, parse
+from state_machine.cancellation.machine import MotivoCancelamento
+from state_machine.protocol.channel import Ambiente
+from state_machine.values.documents import CNPJ
 
 
 def build_cancellation(

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from gateway.keys.id_dps import OWN_SERIES
+from gateway.keys import OWN_SERIES
 from gateway.nacional.dps import OF_THE_SIMPLES, Circunstancias, customer_name, id_dps, national_code
-from gateway.nacional.layouts import IBS_CBS_MUST, has_ibs_cbs, layout_for
+from gateway.nacional.layouts import IBS_CBS_MUST, LayoutDays, has_ibs_cbs, layout_for
 from gateway.port import Endereco, Explicacao, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from state_machine.invoice.fields import Campo
+from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import Rejected
-from state_machine.services.codes import dotted
-from state_machine.services.own import IbsCbs
+from state_machine.services.codes import IbsCbs, Servico, dotted
 from state_machine.values.local_time import SAO_PAULO
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gateway.nacional.layouts import LayoutDays
-    from state_machine.protocol.channel import Ambiente
-    from state_machine.services.own import Servico
 
 TOLD_SINCE: Final = date(2026, 12, 1)  # what the Simples will have to say in 2027
 BACK: Final = timedelta(minutes=1)  # a moment ahead of SEFIN's clock is refused: E0008

@@ -6,7 +6,7 @@ import base64
 import binascii
 import gzip
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -16,11 +16,8 @@ from lxml import etree
 from signxml import methods
 from signxml.signer import XMLSigner
 
-from gateway.nacional.layouts import MAX_BYTES, parse
+from gateway.nacional.layouts import MAX_BYTES, Digest, parse
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from gateway.nacional.layouts import Digest
 
 _DS: Final = "http://www.w3.org/2000/09/xmldsig#"
 _C14N: Final = "http://www.w3.org/TR/2001/REC-xml-c14n-20010315"

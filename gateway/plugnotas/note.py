@@ -1,16 +1,41 @@
-"""Owns the reading of PlugNotas' descriptions of a note; refuses what it does not recognise."""
+"""Owns the reading of PlugNotas' descriptions of a note; refuses what it does not recognise.
+
+Owns the words in which gateways and authorities say that a note exists already.
+
+Owns the reading of a fiscal gateway's webhook: which notes to read again.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from gateway.duplicates import says_duplicate
-from gateway.http.json_body import as_dict, text
-from gateway.http.masking import scrub
+from gateway.http.wire import as_dict, parse_json, scrub, text
 from state_machine.protocol.emission import Nota, Situacao
+from state_machine.values.text import REPLACEMENT, plain
+
+# SEFIN Nacional: the DPS is already in a NFS-e (Anexo I); cities of the ABRASF layout: the RPS was sent before.
+_CODES = frozenset({"E0014", "E10"})
+_SUBJECT = re.compile(r"\b(?:nfs-?e|notas?|rps|dps|documentos?|id ?integracao|lote|numero)\b")
+_AGAIN = re.compile(
+    r"\bja (?:exist|consta|esta\b|se encontra|foi|foram|fora|havia|possui|emitid|gerad|cadastrad|registrad|utilizad"
+    r"|usad|informad|process|convertid|autorizad|recebid|enviad)|\bduplic|\brepetid|\balready\b|\bduplicate"
+)
+_SENTENCE = re.compile(r"[.;\n]")
+_FROM_HERE = 4000  # characters; a city's explanation is shorter
+
+
+def says_duplicate(message: str, codes: Iterable[str] = ()) -> bool:
+    """Tell whether a refusal says, by code or in any words, that there is a note already."""
+    if not _CODES.isdisjoint(codes):
+        return True
+    sentences = (" ".join(sentence.split()) for sentence in _SENTENCE.split(plain(message, _FROM_HERE)))
+    return any(_SUBJECT.search(sentence) and _AGAIN.search(sentence) for sentence in sentences)
+
 
 _SITUACOES = {
     "CONCLUIDO": Situacao.AUTORIZADA,
@@ -135,3 +160,53 @@ def _mensagem(value: Any) -> str | None:
         value = json.dumps(value, ensure_ascii=False, default=str)
     found = text(value)
     return scrub(found)[:_MAX_MENSAGEM] if found else None
+
+
+_WRAPPERS = ("documents", "data")  # seen around the notes, besides a bare array
+_MAX_DEPTH = 4  # wrapper in wrapper in array is the deepest seen
+_MAX_HINTS = 1000  # far beyond any batch; the sweep finds what is cut off
+_MAX_LENGTH = 100  # ids are at most 50
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A note that may have changed. ``id_integracao`` is ours; the other two as far as they were named.
+
+    ``parte`` is the object of the body that names it: the first, where several name it alike.
+    """
+
+    id_externo: str | None
+    id_integracao: str
+    protocolo: str | None
+    parte: Any = field(default=None, compare=False, repr=False)
+
+
+def hinted_keys(body: bytes) -> list[Hint]:
+    """Return the notes that a webhook body names, each once.
+
+    PlugNotas publishes no schema and signs nothing, so only the ids are taken. A verification ping, which names no
+    note, and anything unreadable give an empty list: the answer to the sender is the same.
+    """
+    try:
+        data = parse_json(body)
+    except ValueError:
+        return []
+    return list(dict.fromkeys(_hints(data, _MAX_DEPTH)))[:_MAX_HINTS]
+
+
+def _hints(data: Any, depth: int) -> list[Hint]:
+    if isinstance(data, list) and depth:
+        return [hint for item in data for hint in _hints(item, depth - 1)]
+    if not isinstance(data, dict):
+        return []
+    id_integracao = _id(data.get("idIntegracao"))
+    if id_integracao:
+        protocolo = _id(data.get("protocol")) or _id(data.get("protocolo"))
+        return [Hint(_id(data.get("id")), id_integracao, protocolo, data)]
+    return [hint for name in _WRAPPERS if depth for hint in _hints(data.get(name), depth - 1)]
+
+
+def _id(value: Any) -> str | None:
+    found = text(value)
+    readable = found and len(found) <= _MAX_LENGTH and found.isprintable() and REPLACEMENT not in found
+    return found if readable else None

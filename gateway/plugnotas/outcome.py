@@ -1,24 +1,42 @@
-"""The one place that turns an HTTP answer, or its absence, into what we may believe of an emission."""
+"""The one place that turns an HTTP answer, or its absence, into what we may believe of an emission.
+
+Owns the translation of the gateway's rejection into a plain reason and the field that repairs it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterable
+from typing import Any, Final, Literal
 
-from gateway.duplicates import says_duplicate
-from gateway.http.json_body import as_dict, json_object, parse_json, text
-from gateway.http.masking import scrub
-from gateway.http.retry_after import retry_after
-from gateway.http.wire import Answer, NoAnswerError, NotSentError
-from gateway.plugnotas.note import codes, parse_nota
+from gateway.http.wire import (
+    Answer,
+    NoAnswerError,
+    NotSentError,
+    as_dict,
+    json_object,
+    parse_json,
+    retry_after,
+    scrub,
+    text,
+)
+from gateway.plugnotas.note import codes, parse_nota, says_duplicate
+from gateway.plugnotas.payload import IntegrationKey
+from gateway.port import Explicacao
+from gateway.refusals import national_codes
+from gateway.refusals.plain import ALIQUOTA, CERTIFICADO, EMPRESA, RECUSADOS, SERVICO, TECNICO
+from state_machine.invoice.fields import Campo
 from state_machine.protocol.emission import (
     Absent,
     Accepted,
     CannotTell,
     Documento,
+    Download,
     Duplicate,
     Finding,
     Found,
     Misconfigured,
+    Nota,
     NotReady,
     NotSent,
     Outcome,
@@ -26,13 +44,6 @@ from state_machine.protocol.emission import (
     Rejected,
     Unknown,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Literal
-
-    from gateway.plugnotas.payload import IntegrationKey
-    from state_machine.protocol.emission import Download, Nota
 
 _OK, _ACCEPTED_LATER, _REDIRECT, _NOT_FOUND, _CONFLICT = 200, 202, 300, 404, 409
 _REFUSALS = (400, 404, 422)  # definite where the gateway's own JSON says so; a proxy's page never is
@@ -194,3 +205,33 @@ def says_absent(body: dict[str, Any]) -> bool:
 def _looks_like_xml(body: bytes) -> bool:
     start = body[:256].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     return start.startswith(b"<") and not start.startswith((b"<!doctype", b"<html")) and body.rstrip().endswith(b">")
+
+
+# Paths of the gateway's validation answer, array indices removed; the first that is a prefix decides.
+CAMPOS: Final[tuple[tuple[str, Explicacao], ...]] = (
+    ("tomador.endereco", RECUSADOS[Campo.ENDERECO]),
+    ("tomador.razaoSocial", RECUSADOS[Campo.NOME]),
+    ("tomador.email", RECUSADOS[Campo.EMAIL]),
+    ("tomador", RECUSADOS[Campo.DOCUMENTO]),
+    ("servico.discriminacao", RECUSADOS[Campo.DESCRICAO]),
+    ("servico.valor", RECUSADOS[Campo.VALOR]),
+    ("servico.iss", ALIQUOTA),
+    ("servico", SERVICO),
+    ("rps.competencia", RECUSADOS[Campo.COMPETENCIA]),
+    ("rps", TECNICO),
+    ("prestador.certificado", CERTIFICADO),
+    ("prestador", EMPRESA),
+    ("emitente", EMPRESA),
+)
+
+
+def explain(rejection: Rejected | Nota) -> Explicacao:
+    """Return the plain reason of ``rejection``: by the paths that it names, then by the codes of the authority."""
+    campos = rejection.campos if isinstance(rejection, Rejected) else ()
+    reasons = (reason for path, _ in campos if (reason := _by_path(path)))
+    return national_codes.first(reasons, rejection.codigos, rejection.mensagem)
+
+
+def _by_path(path: str) -> Explicacao | None:
+    plain = re.sub(r"\[\d*\]|(?<=\.)\d+\.|^\d+\.", "", path).replace("..", ".").lstrip(".")
+    return next((e for prefix, e in CAMPOS if plain == prefix or plain.startswith(prefix + ".")), None)

@@ -6,14 +6,12 @@ import json
 import re
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
-from state_machine.values.text.latin import plain
-
-if TYPE_CHECKING:
-    from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador
+from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador
+from state_machine.values.text import as_latin
 
 _NATIONAL_CODE = re.compile(r"\d{6}")  # cTribNac without dots; "14.10" is the classic municipal form
 _OP_SIMP_NAC = {"normal": 1, "mei": 2, "simples": 3}  # DPS layout 1.01, TSOpSimpNac
@@ -82,7 +80,7 @@ def _servico(intent: InvoiceIntent, *, national: bool) -> dict[str, Any]:
     prestador = intent.prestador
     servico: dict[str, Any] = {
         "codigo": prestador.codigo_servico,
-        "discriminacao": plain(intent.descricao),
+        "discriminacao": as_latin(intent.descricao),
         "valor": {"servico": _money(intent.valor)},
     }
     if prestador.cnae:
@@ -109,14 +107,14 @@ def _classic_prestador(prestador: Prestador) -> dict[str, Any]:
     return {
         "cpfCnpj": prestador.cnpj,
         "inscricaoMunicipal": prestador.inscricao_municipal,
-        "razaoSocial": plain(prestador.razao_social),
+        "razaoSocial": as_latin(prestador.razao_social),
         "simplesNacional": prestador.regime in {"mei", "simples"},
     }
 
 
 def _tomador(tomador: Tomador) -> dict[str, Any]:
     body: dict[str, Any] = {"cpfCnpj": tomador.documento}
-    if tomador.razao_social and (name := plain(tomador.razao_social)):
+    if tomador.razao_social and (name := as_latin(tomador.razao_social)):
         body["razaoSocial"] = name
     if tomador.email:
         body["email"] = tomador.email
@@ -125,15 +123,15 @@ def _tomador(tomador: Tomador) -> dict[str, Any]:
 
 def _endereco(endereco: Endereco) -> dict[str, str]:
     body = {
-        "logradouro": plain(endereco.logradouro),
-        "numero": plain(endereco.numero),
-        "bairro": plain(endereco.bairro),
+        "logradouro": as_latin(endereco.logradouro),
+        "numero": as_latin(endereco.numero),
+        "bairro": as_latin(endereco.bairro),
         "codigoCidade": endereco.codigo_cidade,
-        "descricaoCidade": plain(endereco.cidade),
+        "descricaoCidade": as_latin(endereco.cidade),
         "estado": endereco.estado,
         "cep": endereco.cep,
     }
-    return {**body, "complemento": plain(endereco.complemento)} if endereco.complemento else body
+    return {**body, "complemento": as_latin(endereco.complemento)} if endereco.complemento else body
 
 
 def _money(valor: Decimal) -> orjson.Fragment:

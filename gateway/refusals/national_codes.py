@@ -7,22 +7,12 @@ sentence of its own; one of which only the subject is known shares its subject's
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from gateway.port import Explicacao
-from gateway.refusals.plain import (
-    ALIQUOTA,
-    CERTIFICADO,
-    DESCONHECIDO,
-    DOCUMENTO_AUSENTE,
-    EMPRESA,
-    RECUSADOS,
-    of_staff,
-)
+from gateway.refusals.plain import ALIQUOTA, CERTIFICADO, DESCONHECIDO, DOCUMENTO_AUSENTE, EMPRESA, RECUSADOS, of_staff
 from state_machine.invoice.fields import Campo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _OF_THE_PERSON: Final[Mapping[str, tuple[Campo, str]]] = {
     "E0015": (Campo.COMPETENCIA, "o mês da prestação é posterior ao dia em que a nota foi emitida"),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from gateway.port import Explicacao
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def of_staff(texto: str) -> Explicacao:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
 
 import orjson
 
 from gateway.http.client import Destination, Exchange
-from gateway.http.json_body import json_object
-from gateway.http.retry_after import retry_after
-from gateway.http.wire import Answer, NoAnswerError, NotSentError
+from gateway.http.wire import Answer, NoAnswerError, NotSentError, json_object, retry_after
 from gateway.whatsapp import media
-from gateway.whatsapp.errors import Ambiguous, Broken, Halted, RetryLater, SendResult, Sent, classify
-from gateway.whatsapp.messages import to_json
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
-    from gateway.whatsapp.errors import Failure
-    from gateway.whatsapp.messages import Mensagem
+from gateway.whatsapp.errors import Ambiguous, Broken, Failure, Halted, RetryLater, SendResult, Sent, classify
+from gateway.whatsapp.messages import Mensagem, to_json
 
 _MEDIA_ORIGIN = "https://lookaside.fbsbx.com"  # where Graph's media addresses point; the token goes nowhere else
 COURTESY_SECONDS = 4.0  # later than this "typing…" only lies

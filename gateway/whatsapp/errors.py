@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.http.masking import mask
+from gateway.http.wire import mask
 
 
 @dataclass(frozen=True, slots=True)

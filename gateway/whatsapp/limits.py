@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Cloud API reference, "Messages" and "Interactive"; where Meta's pages disagree (list body), the smaller figure.
 TEXT_BODY = 4096

@@ -7,16 +7,12 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
 from gateway.http.client import Destination, ForbiddenDestinationError
-from gateway.http.json_body import json_object
-from gateway.http.wire import BodyTooLargeError, InvalidAddressError, NoAnswerError
-
-if TYPE_CHECKING:
-    from gateway.http.wire import Answer
+from gateway.http.wire import Answer, BodyTooLargeError, InvalidAddressError, NoAnswerError, json_object
 
 MAX_BYTES = 16 * 1024 * 1024  # Meta's own limit for voice; documents of a conversation are far smaller
 _MEDIA_ID = re.compile(r"[\w-]{1,128}")

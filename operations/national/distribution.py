@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
 
-from gateway.keys.errors import ChaveInvalida
-from gateway.keys.id_dps import IdDPS
+from gateway.keys import ChaveInvalida, IdDPS
+from gateway.nacional.adn import Distribution
+from gateway.registry import Channels
+from persistence import witness
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
 from persistence.fiscal import comparison
-from persistence.fiscal.numbers.numbering import Sequencia
+from persistence.fiscal.numbering import Sequencia
 from persistence.national import distribution as cursor
 from persistence.national import elsewhere
 from persistence.national.elsewhere import NotaDeFora, Ours
-from persistence.witness import references
+from state_machine.protocol.audit import Distributed
 from state_machine.protocol.channel import Ambiente, Canal
-from state_machine.protocol.emission import ENCERRADAS, CannotTell
-
-if TYPE_CHECKING:
-    from gateway.nacional.adn.distribution import Distribution
-    from gateway.registry import Channels
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-    from state_machine.protocol.distribution import Distributed
-    from state_machine.protocol.emission import Nota
+from state_machine.protocol.emission import ENCERRADAS, CannotTell, Nota
 
 LOTS: Final = 20  # of one company in one run: others wait meanwhile
 _AGAIN: Final = 300.0  # seconds after an answer that told nothing, where it named no time
@@ -160,7 +156,7 @@ async def _in_our_series(
     if serie is None:
         return None, None
     ours = Sequencia(empresa_id, dps.municipio, serie, canal.ambiente)
-    await references.keep(connection, ours, dps.numero, nota.referencia)
+    await witness.keep(connection, ours, dps.numero, nota.referencia)
     return serie, dps.numero
 
 

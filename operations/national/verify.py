@@ -1,37 +1,73 @@
-"""``prosa empresa verificar``: says in sentences whether a company of the national channel can issue now."""
+"""``prosa empresa verificar``: says in sentences whether a company of the national channel can issue now.
+
+Asks for what cities agreed to and their rates, and keeps the answers; one that does not come changes nothing.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gateway.nacional.adapter import Nacional
+from gateway.nacional.adn import CityParameters
 from gateway.nacional.payload import unfit
-from gateway.port import InvoiceIntent, Rps, Tomador
+from gateway.port import FiscalGateway, InvoiceIntent, Rps, Tomador
+from gateway.registry import Channels
 from operations.channel import company_of
-from operations.issuer import issuer_of
-from operations.national.cities import ask
+from operations.person import issuer_of
 from operations.protocol import CommandRefusedError
-from persistence.fiscal.numbers import numbering
-from persistence.fiscal.numbers.numbering import Sequencia
+from persistence.db.engine import Database
+from persistence.fiscal import numbering
+from persistence.fiscal.numbering import Sequencia
 from persistence.national import cities as kept
 from persistence.national import elsewhere
 from persistence.national.cities import CityQuestion
-from persistence.people.companies import get_company
-from state_machine.protocol.channel import Canal
+from persistence.people.companies import Empresa, get_company
+from state_machine.protocol.channel import Ambiente, Canal, Convenio
 from state_machine.protocol.emission import Absent, CannotTell, Found
 from state_machine.values.local_time import SAO_PAULO, local_day
 
-if TYPE_CHECKING:
-    from datetime import date, datetime
 
-    from gateway.nacional.adn.parameters import CityParameters
-    from gateway.port import FiscalGateway
-    from gateway.registry import Channels
-    from persistence.db.engine import Database
-    from persistence.people.companies import Empresa
-    from state_machine.protocol.agreement import Convenio
+async def ask(
+    database: Database, cities: CityParameters, canal: Canal, question: CityQuestion
+) -> tuple[Convenio | CannotTell, Decimal | CannotTell | None]:
+    """Ask for agreement and rate, and keep what was told; ``canal`` names its environment."""
+    convenio = await cities.agreement(question.cnpj, question.municipio)
+    aliquota = await cities.rate(question.cnpj, question.municipio, question.codigo, question.dia)
+    async with database.transaction() as connection:
+        await kept.keep(connection, canal, question, convenio, aliquota)
+    return convenio, aliquota
+
+
+async def ask_due(database: Database, channels: Channels) -> int:
+    """Ask for what is due on all channels that have it; returns how many cities' codes were told of."""
+    told = 0
+    for nome in channels.with_any("cities"):
+        padrao = channels.environment(Canal(nome))
+        for ambiente in Ambiente:
+            told += await _ask_due_of(database, channels, Canal(nome, ambiente), padrao)
+    return told
+
+
+async def _ask_due_of(database: Database, channels: Channels, canal: Canal, padrao: Ambiente) -> int:
+    async with database.transaction() as connection:
+        due = await kept.due(connection, canal, padrao)
+    cities = channels.cities(canal) if due else None
+    if cities is None:
+        return 0
+    told = 0
+    try:
+        for question in due:
+            convenio, _ = await ask(database, cities, canal, question)
+            if isinstance(convenio, Convenio):
+                told += 1
+            elif convenio.texto is None:  # no certificate's fault: the next run asks whether ADN is back
+                break
+    finally:
+        await cities.aclose()
+    return told
 
 
 _NOBODYS_CPF: Final = "00000000191"  # its check digits are right; nothing of the example is sent

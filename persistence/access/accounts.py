@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime  # noqa: TC003 - part of a record that is built at run time
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.crypto import Lugar
+from persistence.db.connection import Connection
 from persistence.tables import conversas, empresa, staff, staff_aparelho, staff_empresa, staff_sessao
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from persistence.db.connection import Connection
 
 
 class Papel(StrEnum):

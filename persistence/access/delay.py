@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.db.connection import Connection
 from persistence.tables import staff_atraso
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
 
 FORGET: Final = timedelta(hours=1)  # after the last wait was over a counter begins anew
 _NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.db.connection import Connection
 from persistence.tables import staff, staff_vista
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from persistence.db.connection import Connection
 
 NAME_LENGTH = 40  # characters; a tab on a phone has one line for it
 AT_MOST = 20  # of one person; more tabs than that is a search again

@@ -1,39 +1,104 @@
-"""Keeps what becomes of submitted proposals: who waits for whom, the session made of each, how that one stands."""
+"""Keeps what becomes of submitted proposals: who waits for whom, the session made of each, how that one stands.
+
+What becomes of a proposal by what becomes of the session that was made of it.
+
+Knows who approves a company's proposals, and in which conversation they are asked.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy.dialects.postgresql import distinct_on, insert
 
-from persistence.api.approvers import LANE
+from persistence.conversations.conversations import APAGADO
+from persistence.db.connection import Connection
+from persistence.db.connection import Row as Found
 from persistence.tables import (
     cancelamento,
     clientes,
     conversas,
+    empresa_aprovador,
     empresa_canal,
     inbox,
     propostas,
     session_snapshot,
     usuario,
 )
-from persistence.tables.api import SESSAO
+from persistence.tables.staff import SESSAO
 from state_machine.cancellation.machine import CONVERSANDO
 from state_machine.invoice.fields import Campo
-from state_machine.machine.states import ESPERAM_USUARIO, Estado
-from state_machine.proposal.outcome import APPROVER, OUTCOME, author
-from state_machine.proposal.states import EstadoProposta
+from state_machine.invoice.session import ESPERAM_USUARIO, Estado, Sessao
+from state_machine.machine.events import Evento, EventoEmissao, EventoEquipe, PrazoVencido
+from state_machine.proposal import EstadoProposta
 from state_machine.protocol.channel import TipoDocumento
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+OUTCOME: Final[Mapping[Estado, EstadoProposta]] = {
+    Estado.COLETA: EstadoProposta.ENVIADA,
+    Estado.DADOS_INCOMPLETOS: EstadoProposta.ENVIADA,
+    Estado.AGUARDANDO_CONFIRMACAO: EstadoProposta.ENVIADA,
+    Estado.PROCESSANDO: EstadoProposta.ACEITA,
+    Estado.APROVADO: EstadoProposta.EMITIDA,
+    Estado.REJEITADO: EstadoProposta.REJEITADA,
+    Estado.ERRO: EstadoProposta.ERRO,
+    Estado.CANCELADO_USUARIO: EstadoProposta.RECUSADA,
+    Estado.EXPIRADO: EstadoProposta.EXPIRADA,
+}
 
-    from persistence.db.connection import Connection
-    from persistence.db.connection import Row as Found
-    from state_machine.machine.events import Evento
-    from state_machine.machine.session import Sessao
+APPROVER: Final = "aprovador"
+
+
+def author(evento: Evento) -> str:
+    """Return who made the version that follows from an event, as callers read it."""
+    if isinstance(evento, EventoEmissao):
+        return "autoridade"
+    if isinstance(evento, EventoEquipe):
+        return "equipe"
+    return "prazo" if isinstance(evento, PrazoVencido) else APPROVER
+
+
+_A, _ASKING, _PEOPLE = empresa_aprovador.c, conversas.c, usuario.c
+LANE: Final = (  # of the person ``usuario``: where they wrote last
+    sa.select(_ASKING.conversa)
+    .where(_ASKING.usuario_id == _PEOPLE.id, _ASKING.endereco != APAGADO)
+    .order_by(_ASKING.ultima_entrada_em.desc())
+    .limit(sa.literal_column("1"))
+    .scalar_subquery()
+)
+# Who was chosen and issues for another company by now counts no longer.
+_ASKED = (
+    sa.select(_PEOPLE.id, _PEOPLE.telefone, LANE.label("conversa"), _A.usuario_id.is_not(None).label("escolhido"))
+    .outerjoin(empresa_aprovador, sa.and_(_A.usuario_id == _PEOPLE.id, _A.empresa_id == _PEOPLE.empresa_id))
+    .where(_PEOPLE.empresa_id == sa.bindparam("b_empresa"))
+    .order_by(_A.usuario_id.is_(None), _PEOPLE.id)
+    .limit(sa.literal_column("1"))
+)
+_PERSON = sa.select(_PEOPLE.id).where(
+    _PEOPLE.empresa_id == sa.bindparam("b_empresa"), _PEOPLE.telefone == sa.bindparam("b_telefone")
+)
+
+
+async def approver_of(connection: Connection, empresa_id: int) -> Found | None:
+    """Return (id, telefone, conversa, escolhido) of who is asked; ``None``: nobody issues for the company.
+
+    ``conversa`` is ``None`` for somebody who never wrote.
+    """
+    return (await connection.execute(_ASKED, {"b_empresa": empresa_id})).one_or_none()
+
+
+async def choose_approver(connection: Connection, empresa_id: int, telefone: str) -> bool:
+    """Have the person with this phone (canonical) asked from now on; false: they do not issue for the company."""
+    person = await connection.scalar(_PERSON, {"b_empresa": empresa_id, "b_telefone": telefone})
+    if person is None:
+        return False
+    row = insert(empresa_aprovador).values(empresa_id=empresa_id, usuario_id=person)
+    changed = {"usuario_id": person, "definido_em": sa.func.now()}
+    await connection.execute(row.on_conflict_do_update(index_elements=[_A.empresa_id], set_=changed))
+    return True
+
 
 WAIT: Final = timedelta(days=7)  # for an approver who is busy or away; then the caller is told
 WINDOW: Final = sa.text("interval '23 hours'")  # Meta takes what we begin for 24 hours after a person's last message

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
+from persistence.db.connection import Connection
+from persistence.db.connection import Row as Found
 from persistence.fiscal.issued import SUBSTITUTA
 from persistence.tables import clientes, nfse_emissao, nfse_processada, propostas, session_snapshot
+from state_machine.protocol.channel import Ambiente
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
-    from persistence.db.connection import Row as Found
-    from state_machine.protocol.channel import Ambiente
 
 WAIT: Final = "2s"  # for another's transaction under the same key: each takes milliseconds, unless its database suffers
 LARGEST_ID: Final = 2**63 - 1

@@ -1,26 +1,21 @@
 """The notes that mails carry: found when a list is read, and looked at again before each goes."""
 
-# ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
-
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from persistence.db.jsontext import storable
+from persistence.db.connection import Connection, storable
 from persistence.people.channels import counts
 from state_machine.cancellation.machine import StatusNota
-from state_machine.mailing.notes import MailedNote, document_of, month_of, problem, words
-from state_machine.mailing.reading import REVISAO
-from state_machine.mailing.states import EstadoLinha
-from state_machine.values.local_time import SAO_PAULO
-from state_machine.values.period import MesOuAno
+from state_machine.mailing.delivery import EstadoLinha
+from state_machine.mailing.reading import REVISAO, MailedNote, document_of, month_of, problem, words
+from state_machine.values.local_time import SAO_PAULO, MesOuAno
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
+# ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
 
-    from persistence.db.connection import Connection
 
 CHUNK: Final = 500  # rows of one statement; each has a search of its own
 # Rows that wait for their notes. The month of the batch is that of its arrival, also when its reading is gone on with.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.db.connection import Connection
+from persistence.db.connection import Row as Found
 from persistence.tables import email_suprimido, empresa, lote_linhas, lotes
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
-    from persistence.db.connection import Row as Found
 
 PATH: Final = "/descadastro"  # below the public address
 LINK: Final = "pediu pelo link do e-mail"

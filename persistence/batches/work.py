@@ -1,22 +1,27 @@
 """A worker's way through a batch: taken by one conditional UPDATE, row after row, each under the same fence."""
 
-# ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
-
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from persistence.claims.leases import Leases
+from persistence.claims import Leases
+from persistence.db.connection import Connection
 from persistence.tables import lotes
 from persistence.versions import literals
-from state_machine.mailing.delivery import UNCERTAIN, UNCERTAIN_MAX
-from state_machine.mailing.states import LIVRES, EstadoLinha, EstadoLote, StatusLote
+from state_machine.mailing.delivery import (
+    LIVRES,
+    UNCERTAIN,
+    UNCERTAIN_MAX,
+    EstadoLinha,
+    EstadoLote,
+    Settled,
+    StatusLote,
+)
 
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
-    from state_machine.mailing.delivery import Settled
+# ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
+
 
 STALE: Final = timedelta(seconds=30)  # without a heartbeat a worker counts as dead: the specification's
 ERROR_LENGTH: Final = 500  # characters kept of an error

@@ -3,29 +3,115 @@
 SQLAlchemy's own execution costs some three times what asyncpg needs for the same statement (docs/performance.md), so
 each statement is compiled once, for as long as it lives, and only its parameters change hands afterwards. A round trip
 is what costs most: writes that nobody waits for are kept, and go out together.
+
+Reads JSON as leniently as it is sent, writes it so that PostgreSQL stores it; refuses only what has no bottom.
+
+Puts several writes into one statement of PostgreSQL: one round trip, and all of them or none.
+
+Tells a database that is away from one that says no; it neither waits nor retries.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import asyncpg
+import orjson
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+from sqlalchemy.sql.base import Executable
+from sqlalchemy.sql.compiler import SQLCompiler
 
-from persistence.db.together import REFUSED, Write, one_statement
 from state_machine.values.errors import ProsaError
+from state_machine.values.text import clean, cleaned, parse_json
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+__all__ = ["UnstorableError", "clean", "read", "storable"]
 
-    from sqlalchemy.sql.base import Executable
-    from sqlalchemy.sql.compiler import SQLCompiler
+
+class UnstorableError(ProsaError, ValueError):
+    """JSON nested deeper than the database and the writer take (about 250 levels)."""
+
+    code = "unstorable"
+
+
+def read(raw: bytes) -> Any:
+    """Parse JSON, lone surrogates and endless numbers included. Raises ``ValueError`` for anything else.
+
+    Its texts are made storable when they are stored (``storable``, ``clean``): a webhook's key is made of them as sent.
+    """
+    try:
+        return orjson.loads(raw)
+    except ValueError:
+        try:
+            return parse_json(raw, exact=False)
+        except RecursionError as error:
+            raise ValueError("nested too deeply to be read") from error
+
+
+def storable(value: object) -> str:
+    """Return JSON text for a ``jsonb`` column. Raises ``UnstorableError``."""
+    try:
+        text = orjson.dumps(value)
+        if b"\\u0000" in text:  # or an innocent backslash that looks like it: cleaning changes nothing then
+            text = orjson.dumps(cleaned(value))
+    except TypeError:  # surrogates, integers beyond 64 bits, depth
+        try:
+            text = orjson.dumps(cleaned(value))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise UnstorableError("nested too deeply to be stored") from error
+    return text.decode()
+
+
+REFUSED = "PR001"  # SQLSTATE of ``exigir_linhas``, whose message is the number of the write that it refuses
+_PLACE = re.compile(r"\$(\d+)")
+_KEPT = 256  # texts: there are as many as kinds of turns
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """An INSERT, UPDATE or DELETE onto one table, with ``$1`` … in its text.
+
+    ``rows`` is how many it must touch, ``None`` for any number; ``otherwise`` is raised if it touches others.
+    """
+
+    sql: str
+    arguments: Sequence[Any]
+    onto: str
+    returns: bool  # the text has a RETURNING of its own
+    rows: int | None = None
+    otherwise: Exception | None = None
+
+
+def one_statement(writes: Sequence[Write]) -> tuple[str, list[Any]]:
+    """Return a text, and its arguments, that does what ``writes`` do, all at once: none sees what another wrote."""
+    shapes = tuple((write.sql, len(write.arguments), write.returns, write.rows) for write in writes)
+    return _text(shapes), [argument for write in writes for argument in write.arguments]
+
+
+@lru_cache(_KEPT)
+def _text(shapes: tuple[tuple[str, int, bool, int | None], ...]) -> str:
+    parts: list[str] = []
+    checks: list[str] = []
+    before = 0
+    for number, (sql, count, returns, rows) in enumerate(shapes):
+        parts.append(f"w{number} AS ({_moved(sql, before)}{'' if returns else ' RETURNING 1'})")
+        if rows is not None:
+            found = f"(SELECT count(*) FROM w{number})"  # noqa: S608 - a number of ours
+            checks.append(f"exigir_linhas({found}, {rows}, {number})")
+        before += count
+    return f"WITH {', '.join(parts)} SELECT {', '.join(checks) or '1'}"
+
+
+def _moved(sql: str, by: int) -> str:
+    """Number the places of a text from ``$1 + by`` on."""
+    return _PLACE.sub(lambda found: f"${int(found[1]) + by}", sql)
+
 
 _DIALECT = PGDialect_asyncpg()  # type: ignore[no-untyped-call] # SQLAlchemy types no dialect
 _WORDS = re.compile(r"[()]|'(?:[^']|'')*'|\b(?:SELECT|VALUES|INSERT|UPDATE|DELETE|RETURNING)\b")
@@ -287,3 +373,66 @@ def _gives_rows(sql: str) -> bool:
                 return True
             verb = verb or word
     return verb in {"SELECT", "VALUES"}
+
+
+# SQLSTATE prefixes: PostgreSQL manual, appendix A
+_GONE = (
+    "08",  # connection lost or refused
+    "25006",  # read only: this server is no longer the primary, or not yet
+    "25P03",  # cut for having idled in a transaction
+    "57P",  # shutting down, crashed, starting up, dropped, cut by an operator
+)
+_PASSING = (
+    *_GONE,
+    "40",  # rolled back for another's sake: deadlock, serialisation
+    "53",  # out of connections, memory or disk
+    "55P03",  # another's transaction held a lock for all the time that we wait for one
+    "57",  # statement cancelled
+    "58",  # I/O error of its machine
+)
+_CANCELLED = "57014"
+_OBJECTIONS = ("22", "23", "54")  # data exception, constraint violation, program limit exceeded
+
+
+class DatabaseAwayError(ProsaError, ConnectionError):
+    """The database does not answer now; nothing was decided about the data, so the sender should keep it."""
+
+    code = "database_away"
+
+
+def is_objection(error: BaseException) -> bool:
+    """True when the database refuses these very data: sending them again would end the same way."""
+    state = getattr(error, "sqlstate", None)
+    return isinstance(state, str) and state.startswith(_OBJECTIONS)
+
+
+def is_gone(error: BaseException | None) -> bool:
+    """True when this connection, or the server at its other end, is of no more use: connections made anew may be."""
+    state = getattr(error, "sqlstate", None)
+    return isinstance(state, str) and state.startswith(_GONE)
+
+
+def ran_out_of_time(error: BaseException) -> bool:
+    """True when a statement had all its time (57014, or the driver's ``TimeoutError``) and the database was there.
+
+    It is an attempt of whoever asked for it: the same statement over the same rows may never be quicker. It is no proof
+    that the database is away, since that has errors of its own: no connection is to be had (``DatabaseAwayError``), or
+    it breaks (08, 57P). Neither is another's lock, of which PostgreSQL tells before our time ends (55P03,
+    ``engine.LOCK_TIMEOUT``). On a line that went dead a statement runs out of time too, but once at most: the attempt
+    is counted by a commit, so by a database that is back, and no row is claimed meanwhile.
+    """
+    if isinstance(error, TimeoutError):
+        return True
+    return getattr(error, "sqlstate", None) == _CANCELLED
+
+
+def is_outage(error: BaseException) -> bool:
+    """True when trying the same again later may succeed although nothing about the data changes."""
+    if isinstance(error, (TimeoutError, OSError)):  # OSError: no route, no such host, refused, reset
+        return True
+    state = getattr(error, "sqlstate", None)
+    if isinstance(state, str):
+        return state.startswith(_PASSING)
+    return isinstance(error, (asyncpg.InterfaceError, asyncpg.InternalClientError)) or (  # met in mid-operation
+        error.__cause__ is not None and error.__cause__ is not error and is_outage(error.__cause__)
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import asyncpg
 
-from persistence.db.dsn import for_asyncpg, for_sqlalchemy
+from persistence.db.engine import for_asyncpg, for_sqlalchemy
 from persistence.roles import grant
 
 _SCRIPTS = Path(__file__).parents[1] / "migrations"

@@ -1,7 +1,5 @@
 """Owns a real PostgreSQL and a real Valkey for a laptop, a demo and the tests."""
 
-from __future__ import annotations
-
 from persistence.embedded.home import EmbeddedError
 from persistence.embedded.supervisor import Embedded, Servers
 

@@ -10,25 +10,72 @@ Layout under `PROSA_HOME` (default `.prosa/`):
     logs/           postgres.log, valkey.log, and the run before last as *.log.1
     binaries/       a copy of the servers, only when their account cannot read the installed ones
     data            only for root, a link: everything above lives there instead (see `open_home`)
+
+Ends a child process when the process that started it has died, even by SIGKILL.
+
+Owns the copy of installed programs that the servers' account runs when it cannot read the originals.
 """
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import hashlib
 import os
 import pwd
 import secrets
 import shutil
 import signal
 import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import structlog
 
-from persistence.embedded.parent_death import die_with_parent
 from state_machine.values.errors import ProsaError
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+AT_END_OF_PIPE = 'read -r _; kill -s "$0" "$1"'  # nobody writes: the read ends when the last writer has died
+
+
+def die_with_parent(number: signal.Signals) -> Callable[[], None] | None:
+    """Return what a child must run before its program, so that Linux sends it ``number`` when its parent dies.
+
+    The kernel watches the *thread* that forked, so that one must live as long as the process. ``None`` elsewhere than
+    on Linux: there ``watch`` does it.
+    """
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl  # looked up before the fork: the child must not import or allocate locks
+    parent = os.getpid()
+
+    def ask_the_kernel() -> None:
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)  # a shell starts background commands with SIGQUIT ignored
+        prctl(PR_SET_PDEATHSIG, int(number))
+        if os.getppid() != parent:  # it died in between
+            os._exit(1)
+
+    return ask_the_kernel
+
+
+def watch(pid: int, number: signal.Signals) -> subprocess.Popen[bytes]:
+    """Start a shell that sends ``number`` to ``pid`` when this process has died; kill it before ``pid`` is waited for.
+
+    For systems whose kernel does not do it. It holds nothing but the reading end of a pipe of ours.
+    """
+    return subprocess.Popen(  # noqa: S603 - a constant, a signal's name and a number
+        ("/bin/sh", "-c", AT_END_OF_PIPE, number.name.removeprefix("SIG"), str(pid)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        process_group=0,  # Ctrl-C in the terminal is not for it
+    )
+
 
 log = structlog.get_logger(__name__)
 
@@ -192,3 +239,56 @@ def _open_as_root(home: Path) -> Home:
     link.symlink_to(elsewhere)
     log.info("embedded_home_elsewhere", home=str(home), files=str(elsewhere), why="nobody cannot reach the home")
     return Home(elsewhere, account)
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A program and all that it finds by relative paths: `program` and `parts` are relative to `base`."""
+
+    base: Path
+    program: str
+    parts: tuple[str, ...]
+
+    def files(self) -> Iterator[Path]:
+        """Everything below the parts, in a fixed order."""
+        for part in self.parts:
+            yield from sorted((self.base / part).rglob("*"))
+
+
+def reachable(installation: Installation, home: Home) -> Path:
+    """The path of a program that the servers' account can run: the installed one, or that of a copy in the home.
+
+    A clone below `/root` (0700) has its `.venv` there too; opening the parents to everybody would be the worse way.
+    """
+    installed = installation.base / installation.program
+    if home.account is None or _runs(installed, home):
+        return installed
+    copy = home.root / "binaries" / f"{installed.name}-{_fingerprint(installation)}"
+    if not copy.exists():
+        log.info("embedded_binaries_copied", to=str(copy), why="nobody cannot read the installed ones")
+        unfinished = copy.with_suffix(".unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        for part in installation.parts:
+            shutil.copytree(installation.base / part, unfinished / part, symlinks=True)
+        for path in (copy.parent, unfinished, *unfinished.rglob("*")):
+            if not path.is_symlink():
+                mode = path.stat().st_mode
+                path.chmod(mode | 0o444 | (0o111 if mode & 0o100 else 0))
+        unfinished.rename(copy)
+    return copy / installation.program
+
+
+def _runs(program: Path, home: Home) -> bool:
+    try:
+        return home.run(program, "--version", seconds=PROBE_SECONDS).returncode == 0
+    except OSError:
+        return False
+
+
+def _fingerprint(installation: Installation) -> str:
+    """Twelve hex digits that change whenever a file of `installation` does."""
+    digest = hashlib.sha256()
+    for path in installation.files():
+        status = path.lstat()
+        digest.update(f"{path.relative_to(installation.base)} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:12]

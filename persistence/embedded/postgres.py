@@ -7,14 +7,10 @@ import shutil
 import signal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from subprocess import CompletedProcess
 
-from persistence.embedded.binaries import Installation, reachable
-from persistence.embedded.home import EmbeddedError, Home
+from persistence.embedded.home import EmbeddedError, Home, Installation, reachable
 from persistence.embedded.process import START_SECONDS, Program, Server, evict, launch, unfinished
-
-if TYPE_CHECKING:
-    from subprocess import CompletedProcess
 
 USER = "prosa"  # owns the tables; migrations, dumps
 RUN_TIME_USER = "prosa_app"  # what web, worker and commands are: reads and writes rows, and no more

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import structlog
 
-from persistence.embedded.home import SERVER_ENVIRONMENT, EmbeddedError, Home, identity
-from persistence.embedded.parent_death import die_with_parent, watch
-
-if TYPE_CHECKING:
-    import signal
-    from collections.abc import Callable
+from persistence.embedded.home import SERVER_ENVIRONMENT, EmbeddedError, Home, die_with_parent, identity, watch
 
 log = structlog.get_logger(__name__)
 

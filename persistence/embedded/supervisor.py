@@ -10,7 +10,8 @@ import socket
 import time
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from typing import IO, TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import IO, Any, Self
 from urllib.parse import urlsplit
 
 import psutil
@@ -19,9 +20,6 @@ import structlog
 from persistence.embedded import postgres, valkey
 from persistence.embedded.home import EmbeddedError, Home, home_error, open_home
 from persistence.embedded.process import START_SECONDS, Server
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 log = structlog.get_logger(__name__)
 

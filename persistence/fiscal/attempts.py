@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 
+from persistence.db.connection import Connection
 from persistence.tables import gateway_tentativas, nfse_emissao, session_snapshot
 from persistence.versions import literals
 from state_machine.cancellation.machine import StatusNota
 from state_machine.protocol.emission import StatusEmissao
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
 
 RAISED = "Raised"  # the result of work that ended in an exception of our own
 # Statements are composed once: that costs more than running them.

@@ -1,39 +1,61 @@
-"""Keeps emissions under way: who is at work on which, what may be sent, every attempt, and what followed from it."""
+"""Keeps emissions under way: who is at work on which, what may be sent, every attempt, and what followed from it.
+
+Writes and reads the columns of ``nfse_emissao`` that hold what was confirmed, with its fingerprint.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from persistence.claims import slots
-from persistence.claims.leases import Leases, OrderLeaseLostError, Taken, taken
+from persistence import claims
+from persistence.claims import Leases, OrderLeaseLostError, Taken, taken
 from persistence.db.clock import DatabaseClock
-from persistence.fiscal import documents
+from persistence.db.connection import Connection
 from persistence.idempotency import gateway_operations
+from persistence.idempotency.records import Operation
 from persistence.people.channels import canal_of
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
 from persistence.versions import known
 from state_machine.cancellation.machine import StatusNota
-from state_machine.protocol.channel import PRIMEIRO
+from state_machine.documents import Documento, DocumentoServico
+from state_machine.protocol.channel import CONVERSA, PRIMEIRO
 from state_machine.protocol.emission import EM_CURSO, Rejected, StatusEmissao
-from state_machine.protocol.origin import CONVERSA
-from state_machine.protocol.reconciliation import ASK_AFTER, ASSENTADOS
-from state_machine.protocol.reprocessing import Anterior
-from state_machine.protocol.standing import Andamento
+from state_machine.protocol.reconciliation import ASK_AFTER, ASSENTADOS, Anterior
+from state_machine.protocol.standing import Andamento, Passo
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
-    from persistence.db.connection import Connection
-    from persistence.idempotency.key import Operation
-    from state_machine.protocol.standing import Passo
+def columns(conteudo: Documento) -> dict[str, Any]:
+    """Return the columns by name."""
+    return {
+        "prestador_cnpj": conteudo.prestador,
+        "tomador_documento": conteudo.tomador,
+        "codigo_servico": conteudo.codigo_servico,
+        "valor_servico": conteudo.valor,
+        "competencia": conteudo.competencia,
+        "descricao_servico": conteudo.descricao,
+        "impressao": conteudo.impressao,
+    }
+
+
+def confirmed(row: Any) -> Documento:
+    """Return what a row was confirmed to say; it need not be what its fingerprint says."""
+    return DocumentoServico(
+        row.prestador_cnpj,
+        row.tomador_documento,
+        row.codigo_servico,
+        row.valor_servico,
+        row.competencia,
+        row.descricao_servico,
+    )
 
 
 # What the gateway may have: an older release that moved the row to one of these did not keep that it is in doubt.
@@ -122,12 +144,12 @@ async def claim(
     """
     tomada_em = time.monotonic()
     values = {
-        **slots.shares(livres, ocupadas, canais, origens),
+        **claims.shares(livres, ocupadas, canais, origens),
         "lease": lease_seconds,
         "quietas": list(quietas),
         "recente": ASK_AFTER.total_seconds(),  # an older one is looked at first: its person may have to be asked
     }
-    rows = await connection.execute(slots.CLAIM_EMISSIONS, values)
+    rows = await connection.execute(claims.CLAIM_EMISSIONS, values)
     tarefas = [_tarefa(row, tomada_em) for row in rows]
     operations = [tarefa.operation for tarefa in tarefas if tarefa.pronta]
     taken = await gateway_operations.begin(connection, operations, lease_seconds)
@@ -162,7 +184,7 @@ def stored_bytes(row: Any) -> bytes:
 def _andamento(row: Any, status: StatusEmissao) -> Andamento:
     return Andamento(
         row.id_integracao,
-        documents.confirmed(row),
+        confirmed(row),
         row.impressao,
         status,
         row.criado_em,

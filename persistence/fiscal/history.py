@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from persistence.db.connection import Connection
 from persistence.people.channels import counts
-from persistence.people.companies import company_columns, company_of
+from persistence.people.companies import Empresa, company_columns, company_of
 from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_processada
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue.records import LISTADAS, Emitida, Emitidas
-from state_machine.invoice.equal_invoice import mesmo_texto
-from state_machine.invoice.known_clients import Costume
-from state_machine.values.local_time import SAO_PAULO
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
-    from persistence.people.companies import Empresa
-    from state_machine.values.period import MesOuAno
+from state_machine.invoice.choices import Costume, mesmo_texto
+from state_machine.values.local_time import SAO_PAULO, MesOuAno
 
 ALIKE = 2  # notes in a row that make a habit
 APART = timedelta(days=60)  # a confirmation and the day on its note, at most: an authority waits, or dates back

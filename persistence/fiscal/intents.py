@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence.claims.leases import OrderLeaseLostError
-from persistence.fiscal import documents
+from persistence.claims import OrderLeaseLostError
+from persistence.db.connection import Connection
+from persistence.fiscal import emissions
+from persistence.fiscal.emissions import Tarefa
 from persistence.tables import cliente_tomador, nfse_emissao
-from state_machine.protocol.channel import PRIMEIRO, Ambiente
+from state_machine.documents import Documento
+from state_machine.protocol.channel import PRIMEIRO, Ambiente, Origin
 from state_machine.protocol.emission import StatusEmissao
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
-    from persistence.fiscal.emissions import Tarefa
-    from state_machine.documents.document import Documento
-    from state_machine.protocol.origin import Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,7 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "prestador_id": nova.prestador_id,
         "tomador_id": nova.tomador_id,
         "id_integracao": nova.id_integracao,
-        **documents.columns(nova.conteudo),
+        **emissions.columns(nova.conteudo),
         "status": StatusEmissao.DESCONHECIDO if nova.perguntar else StatusEmissao.PENDENTE,
         "em_duvida": nova.perguntar,
         "intencao": orjson.loads(nova.payload) if nova.a_preparar else None,

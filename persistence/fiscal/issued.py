@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
 
 import sqlalchemy as sa
 
+from persistence.db.connection import Connection
 from persistence.people.channels import counts
 from persistence.tables import cliente_tomador, conversas, empresa, nfse_emissao, nfse_processada, session_snapshot
 from persistence.versions import known
 from state_machine.cancellation.machine import NotaEmitida, StatusNota
 from state_machine.protocol.emission import StatusEmissao
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from decimal import Decimal
-
-    from persistence.db.connection import Connection
 
 SOMEBODY = "outra pessoa da empresa"  # where the conversation that made a note has no name
 RECENT = 300  # notes among which a client's name is looked for: a busy month of a small company

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.db.connection import Connection
 from persistence.fiscal.issued import SUBSTITUTA
 from persistence.people.channels import canal_of, counts
 from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, session_snapshot
 from persistence.versions import known
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue.requests import NotaListada
-from state_machine.protocol.emission import Documento, StatusEmissao
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
-    from state_machine.protocol.channel import Canal
-    from state_machine.protocol.emission import Nota
+from state_machine.protocol.channel import Canal
+from state_machine.protocol.emission import Documento, Nota, StatusEmissao
 
 
 def _emission(column: sa.Column[Any]) -> sa.ScalarSelect[Any]:

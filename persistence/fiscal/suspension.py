@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
+from persistence.db.connection import Connection
 from persistence.people.channels import of_channel, written
 from state_machine.cancellation.machine import EstadoCancelamento
 from state_machine.cancellation.reconciliation import Envio
+from state_machine.protocol.channel import Ambiente, Canal
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.protocol.reconciliation import PROBE_FIRST, PROBE_LONGEST
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
-    from state_machine.protocol.channel import Ambiente, Canal
 
 # The pause before the next probe is as long as the company was stopped: its repair may have come while the call that
 # was refused was under way, and nobody hears of it again.

@@ -7,18 +7,13 @@ support, the API and staff read. So it follows the row: whoever the row lets sen
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import sqlalchemy as sa
 
-from persistence.db.jsontext import clean, storable
-from persistence.idempotency.key import Operation, input_hash
-from persistence.idempotency.records import DEFAULT, ERROR_LENGTH, Conflict, InProgress
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from persistence.db.connection import Connection
+from persistence.db.connection import Connection, clean, storable
+from persistence.idempotency.records import DEFAULT, ERROR_LENGTH, Conflict, InProgress, Operation, input_hash
 
 ISSUE: Final = "emitir_nfse"
 _RECORDS: Final = "idempotency_records"

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.db.connection import Connection
 from persistence.tables import cidade_parametro
-from state_machine.protocol.agreement import Convenio
-from state_machine.protocol.channel import TipoDocumento
+from state_machine.protocol.channel import Canal, Convenio, TipoDocumento
 from state_machine.protocol.emission import CannotTell
 from state_machine.values.local_time import local_day
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
-    from decimal import Decimal
-
-    from persistence.db.connection import Connection
-    from state_machine.protocol.channel import Canal
 
 DUE_AT_ONCE: Final = 100  # questions of one run: the next run has the others
 _P = cidade_parametro.c

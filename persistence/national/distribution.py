@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
-from state_machine.protocol.channel import TipoDocumento
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
-    from state_machine.protocol.channel import Canal
+from persistence.db.connection import Connection
+from state_machine.protocol.channel import Canal, TipoDocumento
 
 DUE_AT_ONCE: Final = 100  # companies of one run: the next run has the others
 _QUIET = """EXISTS (SELECT FROM distribuicao q

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
 
 import sqlalchemy as sa
 
+from persistence.db.connection import Connection
+from persistence.fiscal.numbering import Sequencia
 from persistence.versions import known
+from state_machine.protocol.channel import Canal
 from state_machine.protocol.emission import Nota, Situacao, StatusEmissao
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-    from decimal import Decimal
-
-    from persistence.db.connection import Connection
-    from persistence.fiscal.numbers.numbering import Sequencia
-    from state_machine.protocol.channel import Canal
 
 _OURS = sa.text("""
 SELECT e.id AS emissao_id, e.id_integracao, e.id_externo, e.status, e.origem, e.sessao_id, e.correlacao, s.conversa

@@ -9,20 +9,15 @@ import hashlib
 import secrets
 import uuid
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from persistence.audit import records as audit
-from persistence.crypto import Lugar
+from persistence.crypto import Lugar, Vault
+from persistence.db.connection import Connection
 from persistence.tables import certificado_link, empresa, empresa_canal, empresa_servico, outbox, usuario
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from persistence.crypto import Vault
-    from persistence.db.connection import Connection
 
 TABLE: Final = "certificado_link"
 PATH: Final = "/certificado"  # below the public address

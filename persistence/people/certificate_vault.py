@@ -6,26 +6,21 @@ import base64
 import secrets
 import uuid
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from persistence.audit import records as audit
 from persistence.crypto import KEY_BYTES, Lugar, UnreadableSecretError, Vault
+from persistence.db.connection import Connection
 from persistence.fiscal import suspension
 from persistence.tables import auditoria, empresa, empresa_certificado, empresa_certificado_anterior, nfse_emissao
 from state_machine.protocol.emission import StatusEmissao
-from state_machine.values.certificate import CertificateRefusedError, Refusal
+from state_machine.values.certificate import A1, CertificateRefusedError, Refusal
 from state_machine.values.errors import ProsaError
 from state_machine.values.local_time import SAO_PAULO
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
-
-    from persistence.db.connection import Connection
-    from state_machine.values.certificate import A1
 
 TABLE: Final = "empresa_certificado"
 FORMER_KEPT: Final = timedelta(days=7)  # a company that issues nothing for a week still hears of a bad one

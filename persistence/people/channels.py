@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.db.connection import Connection
 from persistence.tables import conversas, empresa, empresa_canal, usuario
 from persistence.versions import known
 from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal, TipoDocumento
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
 
 # Statements are composed once: that costs more than running them.
 _C = empresa_canal.c

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.db.connection import Connection
 from persistence.tables import cliente_apelido, cliente_tomador, cnpj_cache
-from state_machine.invoice.known_clients import MOST, Cliente
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
+from state_machine.invoice.choices import MOST, Cliente
 
 # Statements are composed once: that costs more than running them.
 _MINE = cliente_tomador.c.empresa_id == sa.bindparam("b_empresa")

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final, Literal
 
 import phonenumbers
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 
+from persistence.access.accounts import Alcance
+from persistence.db.connection import Connection
 from persistence.fiscal import suspension
 from persistence.people import channels, services
 from persistence.tables import conversas, empresa, session_snapshot, usuario
-from state_machine.machine.session import Emissor
-from state_machine.machine.states import ESPERAM_USUARIO, Estado
+from state_machine.invoice.session import ESPERAM_USUARIO, Emissor, Estado
 from state_machine.protocol.channel import Canal, TipoDocumento
-from state_machine.services.own import Servico
+from state_machine.services.codes import Servico
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from datetime import datetime
-    from decimal import Decimal
-
-    from persistence.access.accounts import Alcance
-    from persistence.db.connection import Connection
 
 BRAZIL = "55"
 OLD_MOBILE_LENGTH = 12  # country, area code and eight digits: a mobile account from before the ninth digit

@@ -1,18 +1,19 @@
 """Names every kind of row in which a person may stand, and what an erasure makes of it."""
 
-# ruff: noqa: S608 - every statement is made of words of this module alone; values are bound
-
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from persistence.api.operations import SUBMIT
+from persistence.api.keys import SUBMIT
 from persistence.tables import MENSAGENS
 from persistence.versions import literals
 from state_machine.invoice.field_table import FIELDS
-from state_machine.mailing.states import EstadoLinha
-from state_machine.proposal.states import EstadoProposta
+from state_machine.mailing.delivery import EstadoLinha
+from state_machine.proposal import EstadoProposta
+
+# ruff: noqa: S608 - every statement is made of words of this module alone; values are bound
+
 
 APAGADA: Final = "apagada:"  # begins the key of a conversation whose person was erased
 FORGOTTEN: Final = "O cliente pediu para ser esquecido."  # why what was proposed for them ended

@@ -1,25 +1,30 @@
-"""Finds everything held about one person, by phone, by conversation or by CPF, and copies it out."""
+"""Finds everything held about one person, by phone, by conversation or by CPF, and copies it out.
 
-# ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
+Erases a person in the caller's transaction, and tells what stands in the way; fiscal documents stay.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 
+from persistence.db.connection import Connection
 from persistence.people.companies import PhoneError, canonical_phone
-from persistence.people.parts import DO_CPF, DO_EMAIL, DO_TELEFONE
-from state_machine.mailing.addresses import NotAnAddressError, normalised
+from persistence.people.parts import APAGADA, DO_CPF, DO_EMAIL, DO_TELEFONE, Parte
+from persistence.versions import literals
+from state_machine.cancellation.machine import VIVOS
+from state_machine.invoice.session import COM_AUTORIDADE, ESPERAM_USUARIO
+from state_machine.mailing.reading import NotAnAddressError, normalised
+from state_machine.protocol.emission import COM_PESSOAS, ENCERRADAS
 from state_machine.values.documents import CPF, DocumentoInvalido
 from state_machine.values.errors import ProsaError
 
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
-    from persistence.people.parts import Parte
+# ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
+
 
 END_OF_A_PHONE = 8  # digits; what every way of writing one number has in common, and what the index holds
 
@@ -212,3 +217,75 @@ async def export(connection: Connection, pessoa: Pessoa) -> dict[str, list[Any]]
         found = statement(f"SELECT {row} FROM {parte.tabela} t WHERE {parte.onde}", pessoa.valores)
         copied[parte.nome] = list((await connection.execute(found)).scalars())
     return copied
+
+
+_IN_PROCESS = f"""
+SELECT DISTINCT e.sessao_id FROM nfse_emissao e LEFT JOIN resolvida r ON r.sessao_id = e.sessao_id
+WHERE e.sessao_id = ANY(:sessoes) AND (e.proxima_acao_em IS NOT NULL
+    OR e.status NOT IN ({literals(ENCERRADAS | COM_PESSOAS)})
+    OR (e.status IN ({literals(COM_PESSOAS)}) AND r.em IS NULL))
+UNION SELECT sessao_id FROM session_snapshot WHERE sessao_id = ANY(:sessoes)
+    AND estado IN ({literals(COM_AUTORIDADE)})
+"""
+_CANCELLING = f"""
+SELECT DISTINCT e.sessao_id FROM cancelamento c JOIN nfse_emissao e ON e.id = c.emissao_id
+WHERE e.sessao_id = ANY(:sessoes) AND c.estado IN ({literals(VIVOS)})
+"""
+_OPEN = f"""
+SELECT sessao_id FROM session_snapshot WHERE sessao_id = ANY(:sessoes)
+    AND estado IN ({literals(ESPERAM_USUARIO)})
+"""
+_BUSY = """
+SELECT lane FROM lanes WHERE lane = ANY(:conversas) AND lease_until > now()
+UNION SELECT lane FROM inbox WHERE lane = ANY(:conversas) AND estado = 0
+UNION SELECT conversa FROM outbox WHERE conversa = ANY(:conversas) AND run_at IS NOT NULL
+"""
+_LOCK = "SELECT lane FROM lanes WHERE lane = ANY(:conversas) ORDER BY lane FOR UPDATE"
+_STAND_INS = f"""
+INSERT INTO conversas (conversa, phone_number_id, endereco, ultima_entrada_em, mensagens, criado_em)
+SELECT '{APAGADA}' || codigo, phone_number_id, 'apagado', ultima_entrada_em, mensagens, criado_em
+FROM conversas WHERE conversa = ANY(:conversas)
+"""
+_SAME_CODES = "UPDATE conversas SET codigo = CAST(substr(conversa, 9) AS uuid) WHERE conversa = ANY(:conversas)"
+
+
+@dataclass(frozen=True, slots=True)
+class Impedimentos:
+    """Why nothing may be erased now: sessions whose invoice is under way, and whether something is being done."""
+
+    em_emissao: tuple[str, ...]
+    cancelando: tuple[str, ...]
+    abertas: tuple[str, ...]
+    ocupada: bool
+
+    def __bool__(self) -> bool:
+        """Tell whether anything stands in the way."""
+        return bool(self.em_emissao or self.cancelando or self.abertas or self.ocupada)
+
+
+async def obstacles(connection: Connection, pessoa: Pessoa) -> Impedimentos:
+    """Return what must end first. The conversations stay locked, so that no turn begins before the commit."""
+    values = pessoa.valores
+    await connection.execute(statement(_LOCK, values))
+
+    async def found(texto: str) -> tuple[str, ...]:
+        return tuple((await connection.execute(statement(texto, values))).scalars())
+
+    return Impedimentos(
+        em_emissao=await found(_IN_PROCESS),
+        cancelando=await found(_CANCELLING),
+        abertas=await found(_OPEN),
+        ocupada=bool(await found(_BUSY)),
+    )
+
+
+async def erase(connection: Connection, pessoa: Pessoa) -> None:
+    """Erase, or strip of the person, every row that the law does not want kept; a second time changes nothing more."""
+    if not pessoa.cpf:
+        await connection.execute(statement(_STAND_INS, pessoa.valores))
+    for parte in pessoa.partes:
+        if parte.apaga:
+            await connection.execute(statement(parte.apaga, pessoa.valores))
+    if not pessoa.cpf:  # the audit names a conversation by its code: it goes on meaning this one
+        stand_ins = [f"{APAGADA}{codigo}" for codigo in pessoa.codigos]
+        await connection.execute(sa.text(_SAME_CODES), {"conversas": stand_ins})

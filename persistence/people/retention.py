@@ -1,22 +1,21 @@
 """Forgets what nobody needs any more, a small batch at a time; fiscal documents and the audit are never touched."""
 
-# ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
-
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import sqlalchemy as sa
 
+from persistence.db.engine import Database
 from persistence.people.parts import SEM_PALAVRAS
 from persistence.versions import literals
 from state_machine.invoice.field_table import FIELDS
-from state_machine.machine.states import FINAIS
+from state_machine.invoice.session import FINAIS
 from state_machine.protocol.emission import ENCERRADAS
 
-if TYPE_CHECKING:
-    from persistence.db.engine import Database
+# ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
+
 
 BATCH: Final = 500  # rows; a batch's locks last some milliseconds
 BATCHES: Final = 400  # of one kind in one sweep: 200,000 rows; what is left waits for the next

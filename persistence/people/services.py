@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.db.connection import Connection
 from persistence.tables import empresa, empresa_servico
 from persistence.versions import literals
 from state_machine.protocol.channel import NATIONAL_LIST, TipoDocumento
-from state_machine.services.codes import digits
-from state_machine.services.own import IbsCbs, Servico
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from persistence.db.connection import Connection
+from state_machine.services.codes import IbsCbs, Servico, digits
 
 _S = empresa_servico.c
 _FIELDS: Final = (

@@ -1,25 +1,31 @@
-"""Counts and lists what waits in the inbox, what is quarantined, and which wake-ups were missed."""
+"""Counts and lists what waits in the inbox, what is quarantined, and which wake-ups were missed.
+
+Reads which confirmed invoices have no final answer yet, for how long, and what each of them waits for.
+
+Finds orders to the authority that take long and whose people have not heard so, and marks them as told.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import Final
 
-from persistence.claims import slots
+import sqlalchemy as sa
+
+from persistence import claims
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
 from persistence.queue import outbox
-from persistence.queue.entrance import CHANNEL
-from persistence.rows.inbox_rows import TIPOS
+from persistence.queue.inbox import CHANNEL
+from persistence.rows import TIPOS
 from persistence.tables import StatusSaida
 from persistence.versions import literals
-from state_machine.protocol.channel import PRIMEIRO
-from state_machine.protocol.emission import COM_PESSOAS
-from state_machine.protocol.origin import CONVERSA
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
+from state_machine.cancellation.machine import EstadoCancelamento
+from state_machine.cancellation.reconciliation import Envio
+from state_machine.protocol.channel import CONVERSA, PRIMEIRO
+from state_machine.protocol.emission import COM_PESSOAS, EM_CURSO, StatusEmissao
 
 _COUNTS = f"""
 SELECT
@@ -76,9 +82,9 @@ UPDATE lanes AS l SET ready_at = now(), pending_since = now() FROM adormecidas W
 _UNKNOWN = f"""
 SELECT 'inbox' AS tabela, count(*) AS count FROM inbox WHERE estado = 0 AND tipo NOT IN ({literals(TIPOS)})
 UNION ALL SELECT 'nfse_emissao', count(*) FROM nfse_emissao n
-    WHERE proxima_acao_em <= now() AND {slots.alheia("$1", "$2")}
+    WHERE proxima_acao_em <= now() AND {claims.alheia("$1", "$2")}
 UNION ALL SELECT 'cancelamento', count(*) FROM cancelamento n
-    WHERE proxima_acao_em <= now() AND {slots.alheio("$1", "$2")}
+    WHERE proxima_acao_em <= now() AND {claims.alheio("$1", "$2")}
 UNION ALL SELECT 'outbox', count(*) FROM outbox o WHERE run_at <= now() AND ({outbox.ALHEIA})
 """  # noqa: S608 - our own constants
 _HELD = """
@@ -167,3 +173,136 @@ class Backlog:
         """Wake lanes that hold open rows and wait for nothing; there are none unless somebody edits by hand."""
         status: str = await self._database.pool.execute(_SLEEPERS)
         return int(status.removeprefix("UPDATE "))
+
+
+# What is under way is found by the index over it. After a 429 or 503 the next call keeps to their Retry-After.
+_WAITING = sa.text(f"""
+SELECT p.razao_social, p.cnpj, e.id_integracao, e.status, e.retida, e.criado_em, e.proxima_acao_em,
+    extract(epoch FROM now() - e.criado_em)::float8 AS idade,
+    coalesce(e.lease_until > now(), false) AS em_maos,
+    e.proxima_acao_em <= now() AS na_vez,
+    coalesce(u.http_status IN (429, 503), false) AS pausa_pedida
+FROM nfse_emissao e JOIN empresa p ON p.id = e.prestador_id
+LEFT JOIN LATERAL (
+    SELECT t.http_status FROM gateway_tentativas t WHERE t.emissao_id = e.id ORDER BY t.id DESC LIMIT 1
+) u ON true
+WHERE e.status IN ({literals(EM_CURSO)})
+ORDER BY p.razao_social, p.id, e.criado_em
+""")  # noqa: S608 - our own constants
+
+
+@dataclass(frozen=True, slots=True)
+class Espera:
+    """One emission under way; ``idade`` in seconds.
+
+    ``em_maos``: a worker is at it now; ``na_vez``: it is due, and waits for a slot; ``pausa_pedida``: the gateway
+    answered 429 or 503 last, so nothing is called before ``proxima_acao_em``; ``retida`` as in ``nfse_emissao``.
+    """
+
+    razao_social: str
+    cnpj: str
+    id_integracao: str
+    status: str
+    retida: str | None
+    criado_em: datetime
+    proxima_acao_em: datetime | None
+    idade: float
+    em_maos: bool
+    na_vez: bool | None
+    pausa_pedida: bool
+
+
+async def under_way(connection: Connection) -> list[Espera]:
+    """List them, company by company, the oldest first."""
+    return [Espera(**row) for row in await connection.execute(_WAITING)]
+
+
+BATCH: Final = 200  # of each kind at once: the next look is a second later
+
+# Whoever works on one right now tells by itself; the key of the news keeps it from being told twice.
+_SLOW_EMISSIONS = sa.text(f"""
+WITH demoradas AS (
+    SELECT id, session_id FROM nfse_emissao
+    WHERE avisado_em IS NULL AND origem = ANY(:origens) AND status IN ({literals(EM_CURSO)})
+      AND criado_em <= now() - make_interval(secs => :seconds)
+      AND NOT (status = '{StatusEmissao.PENDENTE}' AND em_duvida IS FALSE
+        AND criado_em <= now() - make_interval(secs => :asked))
+    ORDER BY criado_em LIMIT :batch FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE nfse_emissao e SET avisado_em = now()
+FROM demoradas d LEFT JOIN session_snapshot s ON s.id = d.session_id WHERE e.id = d.id
+RETURNING e.id, e.origem, s.conversa, e.sessao_id, e.correlacao, e.id_integracao
+""")  # noqa: S608 - our own constants
+# A Retry-After of hours must not keep back the question to the person; looking at it calls nobody.
+_FORWARD = sa.text(f"""
+UPDATE nfse_emissao SET proxima_acao_em = now()
+WHERE proxima_acao_em > now() AND status = '{StatusEmissao.PENDENTE}' AND em_duvida IS FALSE
+  AND retida IS DISTINCT FROM 'pessoa' AND coalesce(desejado_em, criado_em) <= now() - make_interval(secs => :seconds)
+""")  # noqa: S608 - our own constants
+_CANCELLATIONS = sa.text(f"""
+WITH demorados AS (
+    SELECT id FROM cancelamento c
+    WHERE proxima_acao_em IS NOT NULL AND (c.conversa IS NOT NULL OR EXISTS (
+        SELECT FROM nfse_emissao e WHERE e.id = c.emissao_id AND e.origem = ANY(:origens)))
+      AND estado = '{EstadoCancelamento.PENDENTE}'
+      AND envio <> '{Envio.COM_GENTE}' AND avisado_em IS NULL
+      AND confirmado_em <= now() - make_interval(secs => :seconds)
+    ORDER BY confirmado_em LIMIT :batch FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE cancelamento c SET avisado_em = now()
+FROM demorados, nfse_emissao e WHERE c.id = demorados.id AND e.id = c.emissao_id
+RETURNING c.id, c.conversa, c.emissao_id, c.correlacao, e.id_integracao, e.origem, e.sessao_id
+""")  # noqa: S608 - our own constants
+
+
+@dataclass(frozen=True, slots=True)
+class Demorada:
+    """An order under way since longer than people wait without a word, and whose it is.
+
+    ``id`` is the emission's or, where one is asked for, the cancellation's.
+    """
+
+    id: int
+    emissao_id: int
+    origem: str
+    sessao_id: str
+    conversa: str | None
+    correlacao: str
+
+
+async def slow_emissions(
+    connection: Connection, origens: Sequence[str], seconds: float, asked: float
+) -> list[Demorada]:
+    """Mark emissions older than so many seconds (database clock) as told, each once, and return them.
+
+    Only those of ``origens``: the release that knows another one tells it. What nobody accepted for ``asked`` seconds
+    is left out: its person is asked whether it is still wanted.
+    """
+    rows = await connection.execute(
+        _SLOW_EMISSIONS, {"origens": list(origens), "seconds": seconds, "batch": BATCH, "asked": asked}
+    )
+    return [Demorada(r.id, r.id, r.origem, r.sessao_id, r.conversa, r.correlacao or r.id_integracao) for r in rows]
+
+
+async def bring_forward(connection: Connection, seconds: float) -> int:
+    """Make due what nobody accepted for so many seconds: its person is asked before anything is sent."""
+    return (await connection.execute(_FORWARD, {"seconds": seconds})).rowcount
+
+
+async def slow_cancellations(connection: Connection, origens: Sequence[str], seconds: float) -> list[Demorada]:
+    """Mark cancellations that were confirmed so many seconds ago as told, each once, and return them.
+
+    Only those that a conversation or one of ``origens`` hears of.
+    """
+    rows = await connection.execute(_CANCELLATIONS, {"origens": list(origens), "seconds": seconds, "batch": BATCH})
+    return [
+        Demorada(
+            r.id,
+            r.emissao_id,
+            r.origem if r.conversa is None else CONVERSA,
+            r.sessao_id,
+            r.conversa,
+            r.correlacao or r.id_integracao,
+        )
+        for r in rows
+    ]

@@ -1,27 +1,96 @@
-"""Claims the inbox's rows, lane by lane and in order, under a fenced lease."""
+"""Claims the inbox's rows, lane by lane and in order, under a fenced lease.
+
+Hears PostgreSQL's NOTIFY on one channel; it only wakes, and never says what there is to do.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import asyncpg
 import structlog
 
-from persistence.db.bell import Bell
-from persistence.db.jsontext import clean, storable
-from persistence.db.together import Write
-from persistence.queue.entrance import CHANNEL
+from persistence.db.connection import Connection, Write, clean, storable
+from persistence.db.engine import Database
+from persistence.queue.inbox import CHANNEL
 from state_machine.values.errors import ProsaError
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
+RECONNECT_SECONDS = 1.0  # the slow poll of whoever waits covers the gap
+ACQUIRE_SECONDS = 5.0  # as long as connecting may take
 
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
+log = structlog.get_logger()
+
+
+class Bell:
+    """One LISTEN connection, taken from the pool at the first wait and renewed whenever it is lost."""
+
+    def __init__(self, database: Database, channel: str) -> None:
+        self._database = database
+        self._channel = channel
+        self._rung = asyncio.Event()
+        self._listener: asyncio.Task[None] | None = None
+
+    @property
+    def rung(self) -> bool:
+        """Whether something was heard since the last ``wait``."""
+        return self._rung.is_set()
+
+    def ring(self) -> None:
+        """Wake this process's waiter."""
+        self._rung.set()
+
+    def listen(self) -> None:
+        """Start to listen, unless it does already."""
+        if self._listener is None:
+            self._listener = asyncio.create_task(self._listen(), name=f"bell:{self._channel}")
+
+    async def wait(self, seconds: float) -> None:
+        """Return when rung, at the latest after ``seconds``; what is heard later counts for the next wait."""
+        self.listen()
+        alarm = asyncio.get_running_loop().call_later(seconds, self._rung.set)
+        try:
+            await self._rung.wait()
+        finally:
+            alarm.cancel()
+            self._rung.clear()
+
+    async def close(self) -> None:
+        """Give the connection back."""
+        if self._listener is not None:
+            self._listener.cancel()
+            await asyncio.gather(self._listener, return_exceptions=True)
+            self._listener = None
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                await self._listen_once()
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                log.warning("bell_lost", canal=self._channel, erro=type(error).__name__)
+            await asyncio.sleep(RECONNECT_SECONDS)
+
+    async def _listen_once(self) -> None:
+        lost = asyncio.Event()
+        async with self._database.pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
+            connection.add_termination_listener(lambda _: lost.set())
+            await connection.add_listener(self._channel, self._heard)
+            self._rung.set()  # something may have been said before we listened
+            try:
+                await lost.wait()
+            finally:
+                if not connection.is_closed():
+                    await connection.remove_listener(self._channel, self._heard)
+
+    def _heard(self, *_: object) -> None:
+        self._rung.set()
+
 
 ROWS_PER_CLAIM = 50  # of one lane; bounds memory and the length of a lease
 POLL_SECONDS = 1.0  # safety net under NOTIFY, which a broken connection loses
@@ -36,7 +105,6 @@ LEFT_SECONDS = 30.0  # until a lane that was left to another version is looked a
 DIED = "its worker died or was frozen with it in hand"
 ERROR_LENGTH = 500  # characters kept of an error: enough for a sentence, too little for a dump
 
-log = structlog.get_logger()
 
 # Only who could take more asks when the next one will be due: behind a long queue that would be a walk through it.
 # Claiming is two statements on purpose. The rows are read with a snapshot younger than the lane's lock: one statement

@@ -1,29 +1,32 @@
-"""Keeps messages on their way out: each conversation's in order, each claimed by one sender, each tick remembered."""
+"""Keeps messages on their way out: each conversation's in order, each claimed by one sender, each tick remembered.
+
+What WhatsApp tells of a message's way: sent, delivered, read.
+
+Tells what stored ticks say of a message that may have left.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime  # noqa: TC003 - part of a record that is built at run time
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
-from persistence.claims.leases import Leases
-from persistence.db.moments import in_seconds
+from persistence.claims import Leases
+from persistence.db.clock import in_seconds
+from persistence.db.connection import Connection, clean
+from persistence.db.engine import Database
 from persistence.people.parts import APAGADA
-from persistence.rows.outbox_messages import TIPOS, to_payload
+from persistence.rows import TIPOS_DE_MENSAGEM, OutboxMessage, to_payload
 from persistence.tables import TALVEZ_SAIU, StatusSaida, nfse_processada, outbox
 from persistence.versions import literals
 from state_machine.catalogue import messages
-from state_machine.machine.effects import Mensagem
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-    from persistence.rows.outbox_messages import OutboxMessage
-    from state_machine.machine.session import Sessao
+from state_machine.invoice.session import Mensagem, Sessao
 
 FILES_IN_ORDER = 60.0  # an XML comes after its PDF; but a PDF that is never rendered must not keep other files back
 
@@ -34,7 +37,7 @@ UNEXPLAINED = "no reason given"  # what failed has an error always: by that it i
 
 @dataclass(frozen=True, slots=True)
 class Saida:
-    """A message to be sent, under our lease; ``mensagem`` is as stored (see ``persistence.rows.outbox_messages``).
+    """A message to be sent, under our lease; ``mensagem`` is as stored (see ``persistence.rows``).
 
     ``era`` is its status before we took it: ``enviando`` means that a worker died with it in hand, perhaps sent;
     ``incerto``, that an earlier copy may have left. ``canal``: the channel and environment of the session it is about.
@@ -110,7 +113,9 @@ async def lane_of(connection: Connection, chave: str) -> str | None:
 
 
 # Another version's: it keeps its place, as the messages of its conversation leave in order.
-ALHEIA = f"o.status NOT IN ({literals(ORDEM)}) OR coalesce(o.mensagem->>'tipo', '') NOT IN ({literals(TIPOS)})"
+ALHEIA = (
+    f"o.status NOT IN ({literals(ORDEM)}) OR coalesce(o.mensagem->>'tipo', '') NOT IN ({literals(TIPOS_DE_MENSAGEM)})"
+)
 _CLAIM = f"""
 WITH due AS (
     SELECT o.id, o.status FROM outbox o
@@ -326,3 +331,81 @@ _TICK = {
     )
     for status in ORDEM
 }
+
+
+RANK = rank("o.status")  # in SQL: how far the message ``o`` has come
+# Meta's words and ours.
+_STEPS = {
+    "sent": StatusSaida.ENVIADO,
+    "delivered": StatusSaida.ENTREGUE,
+    "read": StatusSaida.LIDO,
+    "played": StatusSaida.LIDO,
+}
+DIGITS = 18  # of a number of ours; longer ones don't fit into the database's
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """How far a message has come. ``outbox_id`` is our own number for it, as Meta gives it back; 0: none."""
+
+    wamid: str
+    outbox_id: int
+    status: str  # of ``outbox.ORDEM``
+
+    @classmethod
+    def of(cls, status: Mapping[str, Any]) -> Tick | None:
+        """Read Meta's ``statuses[]`` object; ``None`` for a failure, and for what we don't keep."""
+        step = _STEPS.get(str(status.get("status")))
+        return cls(clean(str(status.get("id"))), number_of(status), step) if step else None
+
+    def columns(self) -> tuple[str, int, str, int]:
+        """Return its fields and its rank, as statements take them."""
+        return self.wamid, self.outbox_id, self.status, ORDEM[self.status]
+
+
+def number_of(status: Mapping[str, Any]) -> int:
+    """Return our number of the message that a ``statuses[]`` object is about, 0 for none."""
+    ours = str(status.get("biz_opaque_callback_data") or "")
+    return int(ours) if ours.isascii() and ours.isdigit() and len(ours) <= DIGITS else 0
+
+
+TICK_LAG = 20.0  # seconds; a road on which Meta's newest tick is older than this is blocked, or nobody uses it
+NEWEST_ROWS = 300  # arrivals looked through for that tick: some seconds of a busy house, days of a quiet one
+
+
+class LostAnswer(StrEnum):
+    """What the inbox knows of a message whose answer was lost."""
+
+    TICK_WAITS = "its tick is stored and not yet worked on"
+    NO_TICKS = "no tick of anybody arrives"
+    SILENCE = "ticks arrive, and none of this message"
+
+
+# The callback is looked for among the open rows only (a partial index): those done have settled the message already.
+_ASK = sa.text("""
+SELECT
+    EXISTS (
+        SELECT FROM inbox
+        WHERE estado = 0 AND lane >= 'entrega:' AND lane < 'entrega;'
+          AND payload -> 'status' ->> 'biz_opaque_callback_data' = :outbox_id
+    ) AS tick_waits,
+    EXISTS (
+        SELECT FROM (
+            SELECT tipo, payload -> 'status' ->> 'timestamp' AS quando FROM inbox ORDER BY id DESC LIMIT :rows
+        ) r
+        WHERE tipo = 'status' AND quando ~ '^[0-9]{1,11}$'
+          AND to_timestamp(quando::float8) > now() - make_interval(secs => :lag)
+    ) AS ticks_arrive
+""")
+
+
+async def ask(connection: Connection, outbox_id: int) -> LostAnswer:
+    """Return what is known of a message that was handed over at least ``TICK_LAG`` ago, without an answer.
+
+    Meta stamps a tick when it happens. One stamped within the last ``TICK_LAG`` seconds proves that the ticks of that
+    time are through: webs listen, and Meta's queue is short.
+    """
+    row = (await connection.execute(_ASK, {"outbox_id": str(outbox_id), "rows": NEWEST_ROWS, "lag": TICK_LAG})).one()
+    if row.tick_waits:
+        return LostAnswer.TICK_WAITS
+    return LostAnswer.SILENCE if row.ticks_arrive else LostAnswer.NO_TICKS

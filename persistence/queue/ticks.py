@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
-from persistence.queue.lanes import LeaseLost
-from persistence.queue.outbox import ORDEM
-from persistence.queue.tick import RANK
+from persistence.db.engine import Database
+from persistence.queue.lanes import Lease, LeaseLost
+from persistence.queue.outbox import ORDEM, RANK, Tick
 from persistence.tables import TALVEZ_SAIU
 from persistence.versions import literals
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from persistence.db.engine import Database
-    from persistence.queue.lanes import Lease
-    from persistence.queue.tick import Tick
-
 
 # One statement, committed by itself: a tick is applied again without harm, so only the lane's lock must hold. A message
 # is found by its wamid; by our number only if it may have left and its wamid is not known: numbers start again in a
 # restored or second database, and Meta repeats its webhooks for seven days. Messages are locked before the lane, as by
-# the statement that stores ticks (``persistence.queue.entrance``): in another order the two could wait for each other.
+# the statement that stores ticks (``persistence.queue.inbox``): in another order the two could wait for each other.
 _APPLY = f"""
 WITH entrada AS MATERIALIZED (
     SELECT * FROM unnest($4::text[], $5::bigint[], $6::text[], $7::int[]) AS e(wamid, outbox_id, status, posto)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 
+from persistence.access.accounts import Alcance
+from persistence.db.connection import Connection
 from persistence.fiscal.history import issued
 from persistence.national import elsewhere
 from persistence.people import certificates, services
 from persistence.people.companies import company_columns
 from persistence.staff.queue import Filtros, needing_eyes
 from persistence.tables import conversas, empresa, usuario
-from state_machine.values.local_time import SAO_PAULO
-from state_machine.values.period import MesOuAno
-
-if TYPE_CHECKING:
-    from persistence.access.accounts import Alcance
-    from persistence.db.connection import Connection
-    from state_machine.catalogue.records import Emitidas
-    from state_machine.services.own import Servico
+from state_machine.catalogue.records import Emitidas
+from state_machine.services.codes import Servico
+from state_machine.values.local_time import SAO_PAULO, MesOuAno
 
 TROUBLE = 20  # sessions that need eyes on a company's page; the queue has all of them
 OUTSIDE = 20  # notes that others issued, on a company's page

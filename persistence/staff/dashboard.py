@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.access.accounts import Alcance
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
 from persistence.staff import figures as staff_figures
 from persistence.staff.figures import Caminho
 from persistence.tables import painel
-
-if TYPE_CHECKING:
-    from persistence.db.connection import Connection
-    from persistence.db.engine import Database
 
 DAYS: Final = (7, 30, 90)
 FRESH: Final = timedelta(minutes=30)  # three countings; older sums mean that no worker runs, and the page counts itself

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
+from persistence.access.accounts import Alcance
+from persistence.db.connection import Connection
 from persistence.people.channels import counts
 from persistence.staff.case import CANCELADAS, SUBSTITUIDAS
 from persistence.staff.groups import CODE, GROUP_RESOLVED, OPEN, WHEN, last_resolution
@@ -23,14 +26,8 @@ from persistence.tables import (
 )
 from persistence.tables import session_snapshot as snapshot
 from state_machine.cancellation.machine import StatusNota
-from state_machine.machine.states import Estado
+from state_machine.invoice.session import Estado
 from state_machine.protocol.emission import COM_PESSOAS, PEDEM_OLHOS, StatusEmissao
-
-if TYPE_CHECKING:
-    from datetime import timedelta
-
-    from persistence.access.accounts import Alcance
-    from persistence.db.connection import Connection
 
 GROUPS = 100  # of failures; more than that many kinds is one big failure
 _E = nfse_emissao.c

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
+from persistence.access.accounts import Alcance
+from persistence.db.connection import Connection
 from persistence.tables import empresa, grupo_resolvido, nfse_emissao, resolvida, session_snapshot
 from persistence.versions import literals
-from state_machine.machine.states import COM_AUTORIDADE, Estado
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from persistence.access.accounts import Alcance
-    from persistence.db.connection import Connection
+from state_machine.invoice.session import COM_AUTORIDADE, Estado
 
 LONGEST = timedelta(days=90)  # the longest period that the page of groups shows
 _E = nfse_emissao.c

@@ -1,35 +1,43 @@
-"""Finds what staff must look at, inside their companies: sessions, contacts that belong to none, quarantined rows."""
+"""Finds what staff must look at, inside their companies: sessions, contacts that belong to none, quarantined rows.
+
+One small number that changes whenever something happened that a page of the staff may show.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal  # noqa: TC003 - part of a record that is built at run time
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import Any, Final
 
 import sqlalchemy as sa
 
-from persistence.access.accounts import SHOWN
+from persistence.access.accounts import SHOWN, Alcance
 from persistence.conversations.conversations import APAGADO
-from persistence.staff.case import CANCELADAS, NOTA, PEDIU, SUBSTITUIDAS, SUBSTITUTA_DA_SESSAO, may_see
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
+from persistence.staff.case import CANCELADAS, NOTA, PEDIU, SUBSTITUIDAS, SUBSTITUTA_DA_SESSAO, may_see, waiting
 from persistence.staff.groups import taken_up
-from persistence.staff.orders import waiting
-from persistence.tables import (
-    StatusSaida,
-    conversas,
-    empresa,
-    inbox,
-    session_snapshot,
-    staff,
-    usuario,
-)
+from persistence.tables import StatusSaida, conversas, empresa, inbox, session_snapshot, staff, usuario
 from persistence.versions import literals
 from state_machine.cancellation.machine import StatusNota
-from state_machine.machine.states import COM_AUTORIDADE, Estado
+from state_machine.invoice.session import COM_AUTORIDADE, Estado
 from state_machine.protocol.emission import PEDEM_OLHOS, StatusEmissao
 
-if TYPE_CHECKING:
-    from persistence.access.accounts import Alcance
-    from persistence.db.connection import Connection
+# The newest rows by primary key, and what changes in place: each is the end of an index.
+_PULSE: Final = """
+SELECT concat_ws('.',
+    (SELECT max(id) FROM transicoes), (SELECT max(id) FROM outbox), (SELECT max(id) FROM gateway_tentativas),
+    (SELECT max(id) FROM inbox WHERE tipo = 'mensagem' AND id > (SELECT coalesce(max(id), 0) - 1000 FROM inbox)),
+    (SELECT count(*) FROM inbox WHERE estado = 2), (SELECT max(id) FROM auditoria), (SELECT max(id) FROM anotacao),
+    (SELECT max(mudou_em) FROM disjuntor), (SELECT max(id) FROM lotes),
+    (SELECT count(*) FROM lotes WHERE status = 'PROCESSING'),
+    (SELECT max(last_attempt) FROM lote_linhas WHERE last_attempt IS NOT NULL))
+"""
+
+
+async def pulse(database: Database) -> str:
+    """Return the present number, as text."""
+    return str(await database.pool.fetchval(_PULSE))
 
 
 @dataclass(frozen=True, slots=True)

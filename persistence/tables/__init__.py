@@ -1,31 +1,27 @@
 """Every table of the database; what a column means is said beside it."""
 
-from persistence.tables.api import (
-    api_chave,
-    api_chave_empresa,
-    clientes,
-    empresa_aprovador,
-    idempotencia_operacoes,
-    propostas,
-)
-from persistence.tables.arrival import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS, inbox, lanes
 from persistence.tables.base import metadata
-from persistence.tables.batches import email_suprimido, lote_fila, lote_linhas, lotes
-from persistence.tables.departure import TALVEZ_SAIU, StatusSaida, outbox
-from persistence.tables.fiscal.cancellations import cancelamento
-from persistence.tables.fiscal.emissions import (
+from persistence.tables.fiscal import (
+    cancelamento,
+    cidade_parametro,
+    distribuicao,
     gateway_tentativas,
+    idempotency_records,
+    nacional_leiaute,
     nfse_documento,
     nfse_emissao,
     nfse_preparo,
     nfse_processada,
+    nota_de_fora,
+    numeracao,
+    numeracao_uso,
 )
-from persistence.tables.fiscal.numbering import numeracao, numeracao_uso
-from persistence.tables.idempotency import idempotency_records
-from persistence.tables.national.cities import cidade_parametro, nacional_leiaute
-from persistence.tables.national.distribution import distribuicao, nota_de_fora
-from persistence.tables.operation import disjuntor, job_slots, modelo_uso, painel
 from persistence.tables.people import (
+    MENSAGENS,
+    MENSAGENS_ABERTAS,
+    MENSAGENS_LIDAS,
+    TALVEZ_SAIU,
+    StatusSaida,
     certificado_link,
     cliente_apelido,
     cliente_tomador,
@@ -36,14 +32,34 @@ from persistence.tables.people import (
     empresa_certificado,
     empresa_certificado_anterior,
     empresa_servico,
+    inbox,
+    lanes,
+    outbox,
+    session_snapshot,
+    transicoes,
     usuario,
 )
-from persistence.tables.sessions import session_snapshot, transicoes
 from persistence.tables.staff import (
     anotacao,
+    api_chave,
+    api_chave_empresa,
     auditoria,
     auditoria_elo,
+    clientes,
+    disjuntor,
+    email_suprimido,
+    empresa_aprovador,
     grupo_resolvido,
+    historia,
+    idempotencia_operacoes,
+    job_slots,
+    lote_fila,
+    lote_linhas,
+    lotes,
+    modelo_uso,
+    numero_visto,
+    painel,
+    propostas,
     resolvida,
     staff,
     staff_aparelho,
@@ -53,7 +69,6 @@ from persistence.tables.staff import (
     staff_tentativa,
     staff_vista,
 )
-from persistence.tables.witness import historia, numero_visto
 
 __all__ = [
     "MENSAGENS",

@@ -1,11 +1,22 @@
-"""People: companies, who may issue for them, conversations, customers."""
+"""People: companies, who may issue for them, conversations, customers.
+
+Arrival: what came in, and in which lane it waits.
+
+Sessions: the snapshot of each, and the journal of its transitions.
+
+Departure: messages on their way to people.
+"""
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from persistence.tables.base import MOMENT, id_, metadata, now
+from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
+from persistence.versions import literals
+from state_machine.invoice.session import ESPERAM_USUARIO, Estado
 
 empresa = sa.Table(
     "empresa",
@@ -204,4 +215,168 @@ cnpj_cache = sa.Table(
     sa.Column("cnpj", sa.Text, primary_key=True),
     sa.Column("dados", JSONB),  # null: the register does not know it
     sa.Column("valido_ate", MOMENT, nullable=False),
+)
+
+
+# A person's own words: what waits and what is read, each in an index of its own; who names both finds both.
+MENSAGENS_ABERTAS = "tipo = 'mensagem' AND estado = 0"
+MENSAGENS_LIDAS = "tipo = 'mensagem' AND estado <> 0"
+MENSAGENS = "tipo = 'mensagem' AND (estado = 0 OR estado <> 0)"
+
+inbox = sa.Table(
+    "inbox",
+    metadata,
+    id_(),  # also the order within a lane
+    sa.Column("chave", sa.Text, nullable=False, unique=True),  # wamid, webhook digest, outcome key: the dedupe
+    sa.Column("lane", sa.Text, nullable=False),
+    sa.Column("tipo", sa.Text, nullable=False),
+    sa.Column("payload", JSONB, nullable=False),
+    sa.Column("estado", sa.SmallInteger, nullable=False, server_default="0"),  # 0 open, 1 done, 2 quarantined
+    sa.Column("tentativas", sa.SmallInteger, nullable=False, server_default="0"),
+    sa.Column("correlacao", sa.Text, nullable=False),
+    sa.Column("interpretacao", JSONB),  # the model's reading, so that a retried turn replays it
+    sa.Column("erro", sa.Text),
+    now("recebido_em"),
+    sa.Column("feito_em", MOMENT),
+    sa.Index("ix_inbox_lane_open", "lane", "id", postgresql_where=sa.text("estado = 0")),
+    # A person's own words, once they are read: until then the index above has them, and an arrival enters one less.
+    sa.Index("ix_inbox_mensagens", "lane", "id", postgresql_where=sa.text(MENSAGENS_LIDAS)),
+    sa.Index("ix_inbox_quarantined", "id", postgresql_where=sa.text("estado = 2")),
+)
+
+lanes = sa.Table(
+    "lanes",
+    metadata,
+    sa.Column("lane", sa.Text, primary_key=True),
+    sa.Column("ready_at", MOMENT),  # null: nothing waits; kept while leased, so that a dead owner's lane is found again
+    sa.Column("pending_since", MOMENT),  # oldest arrival since the last claim: bounds the debounce
+    sa.Column("backoff_until", MOMENT),
+    sa.Column("lease_until", MOMENT),
+    sa.Column("owner", sa.Text),
+    sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"),  # fence against late commits
+    sa.Index("ix_lanes_ready", "ready_at", postgresql_where=sa.text("ready_at IS NOT NULL")),
+    postgresql_with={"fillfactor": "50"},
+)
+
+
+_WAITS_FOR_USER = sa.text(f"estado IN ({literals(ESPERAM_USUARIO)})")
+
+session_snapshot = sa.Table(
+    "session_snapshot",
+    metadata,
+    id_(),
+    sa.Column("sessao_id", sa.Text, nullable=False, unique=True),  # ddmmaa-hhhhhhhh
+    sa.Column("conversa", sa.ForeignKey("conversas.conversa"), nullable=False),
+    sa.Column("telefone", sa.Text),  # E.164, "+" first; null where no number is known; older releases: digits alone
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id"), nullable=False),
+    sa.Column("origem", sa.Text),  # sessao_id of the rejected session that this one repairs
+    sa.Column("estado", sa.Text, nullable=False),
+    sa.Column("snapshot_reason", sa.Text, nullable=False),
+    sa.Column("cnpj_status", sa.Text, nullable=False),
+    sa.Column("cnpj_extracted", sa.Text),  # as the user wrote it
+    sa.Column("cnpj", sa.Text),  # the tomador's CNPJ or CPF, bare
+    sa.Column("cnpj_razao_social", sa.Text),
+    sa.Column("valor_status", sa.Text, nullable=False),
+    sa.Column("valor_extracted", sa.Text),
+    sa.Column("valor", MONEY),
+    sa.Column("descricao_status", sa.Text, nullable=False),
+    sa.Column("descricao_extracted", sa.Text),
+    sa.Column("descricao", sa.Text),
+    sa.Column("data_complete", sa.Boolean, nullable=False),
+    sa.Column("missing_fields", JSONB, nullable=False),
+    sa.Column("rascunho", JSONB, nullable=False),  # every field with its evidence; rebuilds the live session
+    sa.Column("pendente", sa.Text),  # the field our last message asked for
+    sa.Column("revisao", sa.Integer, nullable=False),  # what a confirm button is bound to
+    sa.Column("id_integracao", sa.Text),
+    sa.Column("versao", sa.Integer, nullable=False),  # optimistic lock
+    sa.Column("mostrado_em", MOMENT),  # when the summary of this revision was shown
+    sa.Column("resumos", sa.Integer, nullable=False),  # how many different summaries were shown
+    sa.Column("igual", JSONB(none_as_null=True)),  # the invoice of the same content that the shown summary tells of
+    sa.Column("expira_em", MOMENT),  # deadline while it waits for the user
+    sa.Column("expired_at", MOMENT),
+    sa.Column("empresa_versao", sa.Integer),  # of the company, that ``revisao`` would be issued with
+    sa.Column("canal", sa.Text),  # channel/environment where ``revisao`` would be issued
+    now("created_at"),
+    now("updated_at"),
+    sa.Index("uq_session_snapshot_active", "conversa", unique=True, postgresql_where=_WAITS_FOR_USER),
+    sa.Index("ix_session_snapshot_conversa", "conversa", sa.text("id DESC")),
+    sa.Index("ix_session_snapshot_empresa", "empresa_id", sa.text("id DESC")),
+    sa.Index("ix_session_snapshot_estado", "estado", sa.text("id DESC")),
+    sa.Index("ix_session_snapshot_cnpj", "cnpj", sa.text("id DESC"), postgresql_where=sa.text("cnpj IS NOT NULL")),
+    sa.Index("ix_session_snapshot_origem", "origem", postgresql_where=sa.text("origem IS NOT NULL")),
+    # Refused for a reason that its user cannot mend.
+    sa.Index(
+        "ix_session_snapshot_recusa_nossa",
+        "updated_at",
+        postgresql_where=sa.text(f"estado = '{Estado.REJEITADO}' AND pendente IS NULL"),
+    ),
+    sa.Index("ix_session_snapshot_deadline", "expira_em", postgresql_where=_WAITS_FOR_USER),
+)
+
+transicoes = sa.Table(
+    "transicoes",
+    metadata,
+    id_(),
+    sa.Column("sessao_id", sa.Text, nullable=False),
+    sa.Column("de", sa.Text, nullable=False),
+    sa.Column("para", sa.Text, nullable=False),
+    sa.Column("evento", sa.Text, nullable=False),
+    sa.Column("snapshot_reason", sa.Text, nullable=False),
+    sa.Column("revisao", sa.Integer, nullable=False),
+    sa.Column("detalhe", JSONB),  # what was read, from where, and the draft where it changed
+    sa.Column("correlacao", sa.Text),
+    now("em"),
+    sa.Index("ix_transicoes_sessao", "sessao_id", "id"),
+)
+
+
+class StatusSaida(StrEnum):
+    """How far a message has come, in the order in which it may: a tick that comes late or out of order changes nothing.
+
+    A failure may follow "sent", not "delivered".
+    """
+
+    PENDENTE = "pendente"
+    ENVIANDO = "enviando"  # claimed; found so after a crash it may have left
+    INCERTO = "incerto"  # the answer was lost, or an earlier copy may have left
+    ENVIADO = "enviado"
+    FALHOU = "falhou"
+    ENTREGUE = "entregue"
+    LIDO = "lido"
+
+
+TALVEZ_SAIU = frozenset({StatusSaida.ENVIANDO, StatusSaida.INCERTO})  # a tick may tell its wamid
+
+outbox = sa.Table(
+    "outbox",
+    metadata,
+    id_(),  # goes out as biz_opaque_callback_data
+    sa.Column("conversa", sa.ForeignKey("conversas.conversa"), nullable=False),
+    sa.Column("sessao_id", sa.Text),
+    sa.Column("chave", sa.Text, unique=True),  # null for ordinary answers; set where a message must exist once
+    sa.Column("mensagem", JSONB, nullable=False),
+    sa.Column("resumo_de", sa.Integer),  # the revision whose summary or readings this message shows
+    sa.Column("bloqueia", sa.Boolean, nullable=False, server_default="true"),  # false: later ones may overtake it
+    sa.Column("resposta_a", sa.Text),  # wamid that we answer: read mark and typing
+    sa.Column("status", sa.Text, nullable=False, server_default=StatusSaida.PENDENTE.value),
+    sa.Column("wamid", sa.Text, unique=True),
+    sa.Column("tentativas", sa.SmallInteger, nullable=False, server_default="0"),
+    sa.Column("run_at", MOMENT, server_default=sa.func.now()),  # null: nothing to do
+    sa.Column("lease_until", MOMENT),
+    sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("erro_codigo", sa.Integer),
+    sa.Column("erro", sa.Text),
+    sa.Column("correlacao", sa.Text),
+    now("criado_em"),
+    sa.Column("enviado_em", MOMENT),
+    sa.Index("ix_outbox_resumo", "sessao_id", "resumo_de", postgresql_where=sa.text("resumo_de IS NOT NULL")),
+    sa.Index(
+        "ix_outbox_aside", "conversa", "criado_em", postgresql_where=sa.text("sessao_id IS NULL AND chave IS NULL")
+    ),
+    # Not on status: a column of any index, changed, costs an entry in every index. Whatever failed has an error.
+    sa.Index("ix_outbox_failed", "criado_em", postgresql_where=sa.text("erro IS NOT NULL")),
+    sa.Index("ix_outbox_conversa", "conversa", "id"),
+    sa.Index("ix_outbox_due", "run_at", postgresql_where=sa.text("run_at IS NOT NULL")),
+    sa.Index("ix_outbox_conversa_open", "conversa", "id", postgresql_where=sa.text("run_at IS NOT NULL")),
+    postgresql_with={"fillfactor": "60"},  # room for what becomes of a message: it is changed five times
 )

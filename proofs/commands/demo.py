@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bot.cli.opening import DEMO, Named, until_stopped
 from bot.cli.opening import settings as read_settings
-from bot.process.shutdown import say
+from bot.process.run import say
 
 if TYPE_CHECKING:
     import asyncio

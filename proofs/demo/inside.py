@@ -13,9 +13,9 @@ from persistence.tables import conversas, gateway_tentativas, session_snapshot, 
 from proofs.diagrams.session import arcs
 from proofs.history import INVENTED
 from state_machine.cancellation.machine import StatusNota
-from state_machine.catalogue.texts.substitution import fim
 from state_machine.invoice.field_table import FIELDS, field_named
-from state_machine.machine.states import Estado, SnapshotReason
+from state_machine.invoice.session import Estado, SnapshotReason
+from state_machine.invoice.summary import fim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

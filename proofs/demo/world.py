@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 from pydantic import SecretStr
 
-from api.resources import PREFIX as API
+from api.submission import PREFIX as API
 from bot.house import House, open_house
 from bot.master_key import keep_demo_key, vault_of
-from bot.process.listening import bound, listening
 from bot.process.run import answering
+from bot.process.servers import bound, listening
 from console.access.accounts import Enrolment, enrol
-from console.access.credentials import new_password, new_secret
+from console.deps import new_password, new_secret
 from gateway.registry import REGISTRY
-from operations.api.keys import make_key
-from operations.certificate.custody import keep_certificate
+from operations.api import make_key
+from operations.certificate import keep_certificate
 from operations.company import CompanyForm, add_company
 from persistence.access.accounts import Papel
 from persistence.batches import suppression
-from persistence.people.certificate_access import KeptCertificates
 from persistence.people.certificate_links import PATH
+from persistence.people.certificates import KeptCertificates
 from proofs.demo.erp import DemoErp
 from proofs.demo.inside import Inside
 from proofs.sandbox.mailbox import Mailbox

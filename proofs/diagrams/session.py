@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from proofs.diagrams.generated import INICIO, between, rewrite_pages, state_diagram
 from state_machine.invoice.draft import Cadastro, Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
+from state_machine.invoice.session import ESPERAM_USUARIO, FINAIS, Emissor, Estado, Sessao
 from state_machine.machine.events import (
     Abriu,
     Apagou,
@@ -40,10 +41,8 @@ from state_machine.machine.events import (
     QuisAinda,
     Reprocessou,
 )
-from state_machine.machine.session import Emissor, Sessao
-from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, Estado
 from state_machine.machine.transition import transition
-from state_machine.values.text.message_spans import Escrita
+from state_machine.values.text import Escrita
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,7 +23,7 @@ from proofs.sandbox.world import WorldConfig
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.field_table import obrigatorios
 from state_machine.invoice.fields import Campo, Confianca
-from state_machine.machine.states import ESPERAM_USUARIO, Estado
+from state_machine.invoice.session import ESPERAM_USUARIO, Estado
 from state_machine.values.money import formata_brl
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 
-from extractor.learned.labels import MONEY, Rotulo
+from extractor.learned.reader import MONEY, Rotulo
 from proofs.reading.corpus import messages
 from proofs.reading.scoring import is_shown, is_whole, words
 from state_machine.invoice.fields import Campo, Confianca

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from extractor.contract import Ato, Context
-from extractor.learned.labels import Rotulo
-from extractor.learned.situation import ASKED, RESUMO, situation
-from extractor.learned.words import cut
+from extractor.learned.evidence import ASKED, RESUMO, situation
+from extractor.learned.reader import Rotulo, cut
 from state_machine.invoice.fields import Campo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from extractor.learned.words import Word
+    from extractor.learned.reader import Word
 
 TODAY: Final = date(2026, 11, 23)
 A_CUSTOMER: Final = "11222333000181"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from extractor.hybrid import Proposer
-    from extractor.model.meter import Meter
+    from extractor.model.openai_client import Meter
     from extractor.model.prompt import Question
 
 

@@ -10,8 +10,7 @@ import orjson
 import pycrfsuite
 
 from extractor.learned.evidence import evidence
-from extractor.learned.features import act_features, role_features
-from extractor.learned.reader import ACTS, CERTAINTY, RIGHT, ROLES, WRONG, LearnedReader
+from extractor.learned.reader import ACTS, CERTAINTY, RIGHT, ROLES, WRONG, LearnedReader, act_features, role_features
 from extractor.rules import read_turn
 from proofs.reading.corpus import digest, messages, words_of
 

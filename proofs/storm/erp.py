@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import asyncpg
 import httpx
 
-from operations.api.keys import make_key
+from operations.api import make_key
 from proofs.sandbox.cnpj_register import companies
 
 if TYPE_CHECKING:

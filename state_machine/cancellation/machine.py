@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from state_machine.catalogue.texts import cancellation as textos
-from state_machine.values.text.length import apara
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from state_machine.machine.effects import Mensagem
+from state_machine.invoice.session import Mensagem
+from state_machine.values.text import apara
 
 MOTIVO_MIN, MOTIVO_MAX = 15, 255  # characters of xMotivo (national NFS-e, event e101101)
 PRAZO = timedelta(hours=1)  # where a channel sets no other: as long as a session waits for the user

@@ -9,9 +9,9 @@ the note must be seen to stand twice, as far apart, before the refusal ends it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta  # noqa: TC003 - records are built at run time
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import Literal, assert_never
 
 from state_machine.protocol.emission import (
     Accepted,
@@ -31,9 +31,7 @@ from state_machine.protocol.reconciliation import (
     PROBE_FIRST,
     PROBE_LONGEST,
 )
-
-if TYPE_CHECKING:
-    from state_machine.protocol.retry import Politica
+from state_machine.protocol.retry import Politica
 
 SEM_RESPOSTA = "o motivo não veio"
 

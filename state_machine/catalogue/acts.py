@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from state_machine.catalogue import questions
-from state_machine.catalogue.texts.substitution import fim
+from state_machine.catalogue.requests import NotaListada
 from state_machine.invoice.fields import Campo
-from state_machine.invoice.summary import botao_cancelar, com_a_nota, resumo
-from state_machine.machine.effects import Botao, Mensagem
-from state_machine.machine.states import Estado
+from state_machine.invoice.session import Botao, Estado, Mensagem, Sessao
+from state_machine.invoice.summary import botao_cancelar, com_a_nota, fim, resumo
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
-from state_machine.values.text.length import apara, tamanho
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from state_machine.catalogue.requests import NotaListada
-    from state_machine.machine.session import Sessao
+from state_machine.values.text import apara, tamanho
 
 _NOME_MAX = 60  # UTF-16 units of a client's name
 _DITAS_MAX = 200  # UTF-16 units of a complaint: with the rest of its button's id less than 256, which Meta takes

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
-from state_machine.invoice.draft import difere, mudancas
+from state_machine.invoice.draft import Rascunho, difere, mudancas
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo, Origem
+from state_machine.invoice.session import Mensagem, Sessao
 from state_machine.invoice.summary import CONFERE, NOME_DO_CADASTRO, TITULO_MAX, legivel, titulo_da_mudanca
-from state_machine.machine.effects import Mensagem
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import formata_brl
-from state_machine.values.text.length import apara, tamanho
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from state_machine.invoice.draft import Rascunho
-    from state_machine.machine.session import Sessao
-    from state_machine.values.text.message_spans import Escrita
+from state_machine.values.text import Escrita, apara, tamanho
 
 _TRECHO_MAX = 40  # UTF-16 units of what was not taken
 _VALOR_MAX = 60  # UTF-16 units of a value that is repeated

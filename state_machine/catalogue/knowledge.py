@@ -8,7 +8,7 @@ from datetime import date
 from typing import Final
 
 from state_machine.values.documents import formata_documento
-from state_machine.values.text.length import apara
+from state_machine.values.text import apara
 
 _NOME_MAX: Final = 80
 _PROSA: Final = "funcionamento da Prosa"

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
+from state_machine.invoice.session import Botao, Estado, Mensagem, Sessao
 from state_machine.invoice.summary import CONFERE, botao_cancelar, resumo
-from state_machine.machine.effects import Botao, Mensagem
-from state_machine.machine.states import Estado
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
-from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, TEXTO_MAX, apara, tamanho
-
-if TYPE_CHECKING:
-    from state_machine.machine.session import Sessao
+from state_machine.values.text import TEXTO_COM_BOTOES_MAX, TEXTO_MAX, apara, tamanho
 
 _NOME_MAX = 200  # UTF-16 units of the client's name in a caption
 _ACIMA_MAX = 400  # UTF-16 units of an answer above a summary

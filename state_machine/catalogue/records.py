@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from state_machine.values.documents import formata_documento
-from state_machine.values.money import formata_brl
-from state_machine.values.text.length import apara
-from state_machine.values.yearly_limit import AVISA, MESES
-
-if TYPE_CHECKING:
-    from state_machine.values.period import MesOuAno
-    from state_machine.values.yearly_limit import Medidor
+from state_machine.values.local_time import MesOuAno
+from state_machine.values.money import AVISA, MESES, Medidor, formata_brl
+from state_machine.values.text import apara
 
 LISTADAS = 15  # lines of a month's list; the sum counts all of them
 _NOME_MAX = 40  # UTF-16 units of a client in a list

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime  # noqa: TC003 - part of a record that is built at run time
-from decimal import Decimal  # noqa: TC003 - likewise
-from typing import TYPE_CHECKING, Literal
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Literal
 
-from state_machine.catalogue.choices import BOTOES_MAX
-from state_machine.catalogue.texts.substitution import fim
-from state_machine.invoice.summary import BOTAO_MAX
-from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem, file_name
+from state_machine.catalogue.questions import BOTOES_MAX
+from state_machine.invoice.session import Botao, EnviarArquivo, Mensagem, file_name
+from state_machine.invoice.summary import BOTAO_MAX, fim
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.values.documents import formata_documento
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import formata_brl
-from state_machine.values.text.length import apara
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from state_machine.values.text import apara
 
 LISTADAS = 5  # what a phone shows without scrolling
 _NOME_MAX = 40  # UTF-16 units of a client in a list

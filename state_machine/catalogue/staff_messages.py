@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from state_machine.catalogue import messages, questions
 from state_machine.invoice.field_table import FIELDS
+from state_machine.invoice.session import Botao, EnviarArquivo, Mensagem, Sessao, file_name
 from state_machine.invoice.summary import resumo
-from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem, file_name
+from state_machine.machine.events import NotaQueEspera
 from state_machine.values.money import formata_brl
-from state_machine.values.text.length import apara
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from state_machine.machine.events import NotaQueEspera
-    from state_machine.machine.session import Sessao
+from state_machine.values.text import apara
 
 _NOME_MAX = 40  # UTF-16 units; a name of the staff is shorter
 _VOLTEI = "*Voltei a te atender por aqui.*"

@@ -1,26 +1,36 @@
-"""The invoice under construction: what is known of each field, and how new words change it."""
+"""The invoice under construction: what is known of each field, and how new words change it.
+
+The issued note that an invoice under construction takes the place of.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime  # noqa: TC003 - a draft is rebuilt from JSON at run time
+from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from state_machine.invoice.field_table import FIELDS, TextoNaoCabe, nome_limpo
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
-from state_machine.invoice.replaced import Substituida  # noqa: TC001 - a draft is rebuilt from JSON at run time
 from state_machine.values.documents import DocumentoInvalido
 from state_machine.values.money import ValorInvalido, centavos
-from state_machine.values.text.length import tamanho
-from state_machine.values.text.message_spans import escrita_de
+from state_machine.values.text import Escrita, escrita_de, tamanho
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from decimal import Decimal
 
-    from state_machine.values.text.message_spans import Escrita
+@dataclass(frozen=True, slots=True)
+class Substituida:
+    """``emissao_id`` is the emission that made it, ``numero`` its number.
+
+    ``recusada``: the authority takes no other note in its place, so that it must be cancelled first.
+    """
+
+    emissao_id: int
+    numero: str
+    recusada: bool = False
+
 
 APAGADA = "você apagou a mensagem em que isso estava"  # said with the question about it
 LEITURAS_MAX = 8  # a list message has ten rows: one is for another value, one for a person

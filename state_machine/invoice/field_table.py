@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from state_machine.catalogue.texts import address as address_texts
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.fields import Campo, Motivo
 from state_machine.services.codes import digits
 from state_machine.values.address import LONGEST, read_address
 from state_machine.values.documents import parse_documento
 from state_machine.values.errors import ProsaError
 from state_machine.values.money import centavos
-from state_machine.values.text.latin import plain, unfit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from state_machine.invoice.fields import Motivo
+from state_machine.values.text import as_latin, unfit
 
 DESCRICAO_MAX = 2000  # characters; xDescServ of the national layout
 NOME_MAX = 300  # characters; xNome of the national layout
@@ -121,7 +117,7 @@ def _descricao(texto: str) -> str:
 
 def _inteiro(texto: str, maximo: int) -> str:
     """Return the text as it is shown, signed and printed: whole, spelt in the alphabet of the fiscal layouts."""
-    limpo = plain(texto)
+    limpo = as_latin(texto)
     if fora := unfit(limpo):
         nomes = ", ".join(f"“{c}”" if c.isprintable() else f"U+{ord(c):04X}" for c in fora[:_NOMEADOS])
         raise TextoNaoCabe(f"a nota não aceita {nomes}{' e outros' if len(fora) > _NOMEADOS else ''}")
@@ -131,7 +127,7 @@ def _inteiro(texto: str, maximo: int) -> str:
 
 
 def _email(texto: str) -> str:
-    if len(texto) > EMAIL_MAX or not _EMAIL.fullmatch(texto) or plain(texto) != texto or unfit(texto):
+    if len(texto) > EMAIL_MAX or not _EMAIL.fullmatch(texto) or as_latin(texto) != texto or unfit(texto):
         raise ValueError("no e-mail address")
     return texto
 

@@ -1,28 +1,63 @@
-"""The summary: exactly what a confirmation would issue, within what one message holds."""
+"""The summary: exactly what a confirmation would issue, within what one message holds.
+
+Every sentence about a note that takes the place of another; short, precise pt-BR.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
-from state_machine.catalogue.texts.substitution import substituira
+from state_machine.invoice.draft import Rascunho, Substituida
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo
-from state_machine.machine.effects import Botao, Mensagem
-from state_machine.proposal.origin import proposed_by
-from state_machine.services.own import named
+from state_machine.invoice.session import Botao, Mensagem, Sessao
+from state_machine.proposal import proposed_by
+from state_machine.services.codes import named
 from state_machine.values.address import as_people_write
 from state_machine.values.documents import formata_documento
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import formata_brl, por_extenso
-from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, apara, tamanho
+from state_machine.values.text import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+_MOTIVO_MAX = 400  # UTF-16 units
 
-    from state_machine.invoice.draft import Rascunho
-    from state_machine.machine.session import Sessao
+MOTIVO = "Correção de dados da nota substituída"  # what the authority is told
+SEM_CANAL = "a nota que esta substitui saiu por outro emissor; para corrigir, peça o cancelamento dela e emita outra"
+
+
+def substituira(antiga: Substituida) -> str:
+    """Say in the summary what a yes does beside."""
+    return f"⚠️ Substitui a nota {antiga.numero}, que deixa de valer quando esta sair."
+
+
+def substituiu(antiga: Substituida) -> str:
+    """Say with the new note what became of the old one."""
+    return f"A nota {antiga.numero} foi substituída por esta e não vale mais."
+
+
+def sem_substituir(numero: str, substituta: str | None = None) -> str:
+    """The note is none that can be replaced any more."""
+    porque = f"foi {fim(substituta)}" if substituta else "não vale"
+    return f"A nota {numero} já {porque}, então não há o que substituir. Para outra, me manda os dados."
+
+
+def sem_troca(antiga: Substituida, motivo: str | None = None) -> Mensagem:
+    """The authority takes no other note in its place: what is kept, and the way that is left."""
+    porque = f"\nMotivo: {apara(motivo, _MOTIVO_MAX)}" if motivo else ""
+    return Mensagem(
+        f"*A nota {antiga.numero} não pode ser substituída.*{porque}\n\nNenhuma nota nova foi emitida, e a sua "
+        "correção está guardada. Toca em *Cancelar e refazer*: depois do cancelamento, a nova sai corrigida, com o "
+        "seu sim.",
+        (Botao(f"refazer_nota:{antiga.emissao_id}", "Cancelar e refazer"),),
+    )
+
+
+def fim(substituta: str | None) -> str:
+    """Say why a note counts no more: the number of the one that took its place, or that it was cancelled."""
+    return f"substituída pela nota {substituta}" if substituta else "cancelada"
 
 
 # UTF-16 units of each part, chosen so that at least 100 remain for the service when all others are at their longest.

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime  # noqa: TC003 - events are stored with their times
-from decimal import Decimal  # noqa: TC003 - likewise
+from datetime import datetime
+from decimal import Decimal
 
-from state_machine.invoice.draft import Cadastro, Rascunho  # noqa: TC001 - likewise
-from state_machine.invoice.equal_invoice import NotaIgual  # noqa: TC001 - likewise
-from state_machine.invoice.fields import Campo, Candidate, Doubt  # noqa: TC001 - likewise
-from state_machine.invoice.known_clients import Costume  # noqa: TC001 - likewise
-from state_machine.machine.effects import Mensagem  # noqa: TC001 - likewise
-from state_machine.machine.session import Emissor  # noqa: TC001 - likewise
-from state_machine.values.text.message_spans import Escrita  # noqa: TC001 - likewise
+from state_machine.invoice.choices import Costume, NotaIgual
+from state_machine.invoice.draft import Cadastro, Rascunho
+from state_machine.invoice.fields import Campo, Candidate, Doubt
+from state_machine.invoice.session import Emissor, Mensagem
+from state_machine.values.text import Escrita
 
 
 @dataclass(frozen=True, slots=True)

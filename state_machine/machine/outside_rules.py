@@ -1,39 +1,48 @@
-"""What a session does when the clock, the authority or staff speak; see ``transition`` for the table."""
+"""What a session does when the clock, the authority or staff speak; see ``transition`` for the table.
+
+What a session does when the staff step in; see ``transition`` for the table. They never confirm for the user.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-from state_machine.catalogue import messages, questions
+from state_machine.catalogue import messages, questions, staff_messages
 from state_machine.catalogue.texts import certificate as certificate_texts
-from state_machine.catalogue.texts.substitution import sem_troca, substituiu
-from state_machine.invoice.draft import StatusCampo
+from state_machine.invoice.choices import com_servico
+from state_machine.invoice.draft import Rascunho, StatusCampo
 from state_machine.invoice.fields import Campo, Motivo
-from state_machine.invoice.service_choice import com_servico
-from state_machine.machine.effects import Decision, Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio, file_name
-from state_machine.machine.states import Estado
+from state_machine.invoice.session import (
+    Decision,
+    Dispensar,
+    Emitir,
+    EnviarArquivo,
+    Estado,
+    Responder,
+    RetomarEnvio,
+    Sessao,
+    file_name,
+)
+from state_machine.invoice.summary import sem_troca, substituiu
+from state_machine.machine.events import (
+    EmissaoDemorou,
+    EmissaoFalhou,
+    EmissaoParada,
+    EquipeAssumiu,
+    EquipeDevolveu,
+    EquipeEncerrou,
+    MudouEmissor,
+    NaoCabe,
+    NaoQuisMais,
+    NotaAutorizada,
+    NotaRejeitada,
+    NumeroTomado,
+    PrazoVencido,
+    QuisAinda,
+    Reprocessou,
+)
 from state_machine.machine.steps import com_rascunho, diz, entra, mostra, permanece
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from state_machine.invoice.draft import Rascunho
-    from state_machine.machine.events import (
-        EmissaoDemorou,
-        EmissaoFalhou,
-        EmissaoParada,
-        MudouEmissor,
-        NaoCabe,
-        NaoQuisMais,
-        NotaAutorizada,
-        NotaRejeitada,
-        NumeroTomado,
-        PrazoVencido,
-        QuisAinda,
-        Reprocessou,
-    )
-    from state_machine.machine.session import Sessao
 
 
 def expira(sessao: Sessao, _evento: PrazoVencido, agora: datetime) -> Decision:
@@ -201,3 +210,22 @@ def reprocessa(sessao: Sessao, evento: Reprocessou, _agora: datetime) -> Decisio
     unica = f"reprocessa:{sessao.sessao_id}:{evento.tentativa}"
     emitir = Emitir(sessao.revisao, evento.tentativa)
     return entra(sessao, Estado.PROCESSANDO, emitir, Responder(messages.reprocessando(), unica))
+
+
+def assume(sessao: Sessao, evento: EquipeAssumiu, _agora: datetime) -> Decision:
+    """Void every summary shown so far: what is said from now on may change what the user wants."""
+    return diz(replace(sessao, revisao=sessao.revisao + 1), staff_messages.assumiu(evento.quem))
+
+
+def devolve(sessao: Sessao, evento: EquipeDevolveu, agora: datetime) -> Decision:
+    """Show what stands, under a revision of its own, and ask again; only this summary can be confirmed."""
+    sessao = replace(sessao, revisao=sessao.revisao + 1)
+    if sessao.estado is not Estado.AGUARDANDO_CONFIRMACAO or not sessao.rascunho.completo:
+        return diz(sessao, staff_messages.devolveu(sessao, evento.esperam))
+    sessao = replace(sessao, mostrado_em=agora, resumos=sessao.resumos + 1)
+    return Decision(sessao, (Responder(staff_messages.devolveu(sessao, evento.esperam)),))
+
+
+def encerra(sessao: Sessao, _evento: EquipeEncerrou, _agora: datetime) -> Decision:
+    """Give it up on the user's behalf, and tell them."""
+    return entra(sessao, Estado.CANCELADO_USUARIO, Responder(staff_messages.encerrou(sessao)))

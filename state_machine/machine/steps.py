@@ -1,31 +1,81 @@
-"""The steps that rules are made of: stay, say, show the summary, enter a state, go where the data lead."""
+"""The steps that rules are made of: stay, say, show the summary, enter a state, go where the data lead.
+
+What becomes of an amount of which only one doubtful reading is left: the summary shows it.
+
+What is said above a summary whose data are unlikely: a date far away, or an amount out of all proportion.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
 
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import questions
-from state_machine.catalogue.choices import mostra_leituras
+from state_machine.catalogue.questions import mostra_leituras
 from state_machine.catalogue.texts import memory as memory_texts
-from state_machine.invoice.doubtful_amount import com_unica
-from state_machine.invoice.draft import difere
-from state_machine.invoice.fields import Campo
-from state_machine.invoice.sanity import cautela
-from state_machine.invoice.service_choice import com_servico
+from state_machine.invoice.choices import Costume, com_servico
+from state_machine.invoice.draft import Rascunho, com_leitura, difere
+from state_machine.invoice.fields import Campo, Confianca
+from state_machine.invoice.session import REASON_ON_ENTRY, Decision, Efeito, Estado, Mensagem, Responder, Sessao
 from state_machine.invoice.summary import CONFERE, ESCOLHE, TITULO_MAX, resumo
-from state_machine.machine.effects import Decision, Efeito, Mensagem, Responder
-from state_machine.machine.states import REASON_ON_ENTRY, Estado
-from state_machine.values.text.length import tamanho
+from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.money import formata_brl
+from state_machine.values.text import tamanho
 
-if TYPE_CHECKING:
-    from datetime import datetime
-    from decimal import Decimal
 
-    from state_machine.invoice.draft import Rascunho
-    from state_machine.invoice.known_clients import Costume
-    from state_machine.machine.session import Sessao
+def com_unica(antes: Rascunho, rascunho: Rascunho) -> Rascunho:
+    """Return the draft with the only reading of a doubtful amount in its place, once nothing else is to be asked.
+
+    It stays doubtful: the summary marks it, and what is said of it later stands in its place. The amount that stood
+    in ``antes`` is no worse a reading: both are left to choose from, ``conta`` being how the second was reckoned.
+    """
+    duvida, stood = rascunho.valor, antes.validado(Campo.VALOR)
+    if len(duvida.leituras) != 1:
+        return rascunho
+    if stood is not None:
+        outra = replace(duvida, leituras=(stood, *duvida.leituras))
+        return rascunho.com(Campo.VALOR, antes.valor if stood in duvida.leituras else outra)
+    if rascunho.a_pedir != (Campo.VALOR,):
+        return rascunho
+    tomado = com_leitura(rascunho, Campo.VALOR, duvida.leituras[0])
+    marcado = replace(tomado.valor, confianca=Confianca.DUVIDOSA, conta=duvida.conta)
+    return tomado.com(Campo.VALOR, marcado)
+
+
+LONG_AGO: Final = timedelta(days=366)  # an older date is a birth, a contract's, or a slip of a year
+TOO_MUCH: Final = Decimal(100)  # times the usual: two zeros too many, or a comma that was not seen
+
+
+def cautela(rascunho: Rascunho, agora: datetime, comum: Decimal | None = None) -> str | None:
+    """Return what to look at twice before a yes, ``None`` where nothing stands out.
+
+    ``agora`` is aware UTC; ``comum`` is the company's usual amount in BRL, ``None`` where it is not known.
+    """
+    return _data(rascunho, agora.astimezone(SAO_PAULO).date()) or _valor(rascunho, comum)
+
+
+def _data(rascunho: Rascunho, hoje: date) -> str | None:
+    dia, mes = rascunho.validado(Campo.DATA), rascunho.validado(Campo.COMPETENCIA)
+    if dia:
+        quando, oque = date.fromisoformat(dia), f"a data do serviço é {'/'.join(reversed(dia.split('-')))}"
+    elif mes:
+        quando, oque = date.fromisoformat(f"{mes}-01"), f"a competência é {'/'.join(reversed(mes.split('-')))}"
+    else:
+        return None
+    if quando > hoje:
+        return f"⚠️ *Atenção: {oque}, no futuro.*"
+    return f"⚠️ *Atenção: {oque}, há mais de um ano.*" if hoje - quando > LONG_AGO else None
+
+
+def _valor(rascunho: Rascunho, comum: Decimal | None) -> str | None:
+    if comum is None or rascunho.valor_servico < comum * TOO_MUCH:
+        return None
+    valor = formata_brl(rascunho.valor_servico)
+    return f"⚠️ *Atenção: {valor} é muito mais que o seu comum ({formata_brl(comum)}).*"
+
 
 # States in which ``pendente`` says something; elsewhere it is empty, so that a session taken up again starts clean.
 _PEDEM_CAMPO = frozenset({Estado.DADOS_INCOMPLETOS, Estado.AGUARDANDO_CONFIRMACAO, Estado.REJEITADO})

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from state_machine.invoice.session import ESPERAM_USUARIO, FINAIS, Decision, Estado, Sessao
 from state_machine.machine import outside_rules as outside
-from state_machine.machine import staff_rules as staff
+from state_machine.machine import outside_rules as staff
 from state_machine.machine import user_rules as user
-from state_machine.machine.effects import Decision
 from state_machine.machine.events import (
     EVENTOS,
     Abriu,
@@ -43,8 +43,6 @@ from state_machine.machine.events import (
     QuisAinda,
     Reprocessou,
 )
-from state_machine.machine.session import Sessao
-from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, Estado
 from state_machine.machine.steps import permanece
 
 Regra = Callable[[Sessao, Any, datetime], Decision]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from state_machine.catalogue import acts, messages, questions
 from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue.choices import mostra_leituras, unica_leitura
+from state_machine.catalogue.questions import mostra_leituras, unica_leitura
 from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.catalogue.texts import proposal as proposal_texts
+from state_machine.invoice.choices import com_servico
 from state_machine.invoice.draft import (
+    Cadastro,
+    Rascunho,
     StatusCampo,
     aplicar,
     com_leitura,
@@ -19,32 +22,25 @@ from state_machine.invoice.draft import (
     sem_leituras,
 )
 from state_machine.invoice.fields import Campo, Motivo
-from state_machine.invoice.service_choice import com_servico
-from state_machine.machine.effects import Decision, Emitir, Responder
-from state_machine.machine.events import Conversou, Negou
-from state_machine.machine.states import Estado
+from state_machine.invoice.session import Decision, Emitir, Estado, Responder, Sessao
+from state_machine.machine.events import (
+    Abriu,
+    Apagou,
+    Cancelou,
+    Confirmou,
+    Conversou,
+    Editou,
+    Escolheu,
+    Evento,
+    Informou,
+    MandouArquivo,
+    Negou,
+    PediuAjuda,
+    PediuCorrecao,
+    PerdeuMensagem,
+)
 from state_machine.machine.steps import com_rascunho, diz, entra, mostra, permanece
-from state_machine.proposal.origin import proposed_by
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from state_machine.invoice.draft import Cadastro, Rascunho
-    from state_machine.machine.events import (
-        Abriu,
-        Apagou,
-        Cancelou,
-        Confirmou,
-        Editou,
-        Escolheu,
-        Evento,
-        Informou,
-        MandouArquivo,
-        PediuAjuda,
-        PediuCorrecao,
-        PerdeuMensagem,
-    )
-    from state_machine.machine.session import Sessao
+from state_machine.proposal import proposed_by
 
 
 def abre(sessao: Sessao, evento: Abriu, agora: datetime) -> Decision:

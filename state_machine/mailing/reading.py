@@ -1,4 +1,11 @@
-"""Reads a list of addresses: a CSV of any Brazilian dialect becomes rows, or is refused whole."""
+"""Reads a list of addresses: a CSV of any Brazilian dialect becomes rows, or is refused whole.
+
+E-mail addresses: how one is written so that two spellings of it compare equal.
+
+The words of a mail: those of its row or else its batch, with the row's columns in their places.
+
+The mail that carries a customer's notes of a month: which month, and the words.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +13,169 @@ import csv
 import hashlib
 import io
 import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, Final
 
-from state_machine.mailing.addresses import NotAnAddressError, normalised
-from state_machine.mailing.notes import NotADocumentError, NotAMonthError, document_of, month_of
-from state_machine.mailing.text import (
-    ASSUNTO,
-    ASSUNTO_MAX,
-    MENSAGEM,
-    MENSAGEM_MAX,
-    PLACE_MAX,
-    length_of,
-    places,
-    templates_of,
-)
+from email_validator import EmailNotValidError, validate_email
+
 from state_machine.values.errors import ProsaError
+from state_machine.values.local_time import MesOuAno
+from state_machine.values.money import formata_brl
+from state_machine.values.text import single_line
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+
+class NotAnAddressError(ProsaError, ValueError):
+    """What stands there is no address to which a mail may go."""
+
+    code = "email_invalido"
+
+
+LONGEST_ADDRESS: Final = 320  # characters as somebody writes one, with a name before it; an address has 254
+
+
+def normalised(text: str) -> str:
+    """Return the address in lower case, its domain as IDNA writes it. Raises ``NotAnAddressError``.
+
+    What nobody sees, a name before it and ``mailto:`` are no part of it. Nobody is asked whether the domain exists.
+    Letters outside ASCII before the @ are refused, as few servers take them, and what a mail reads as encoded.
+    """
+    written = single_line(text[: LONGEST_ADDRESS + 1])
+    if written.endswith(">") and written.count("<") == 1:
+        written = written.partition("<")[2][:-1].strip()
+    if written[:7].lower() == "mailto:":
+        written = written[7:]
+    try:
+        if len(text) > LONGEST_ADDRESS or "=?" in written:
+            raise NotAnAddressError("não é um endereço de e-mail")
+        found = validate_email(written, check_deliverability=False, allow_smtputf8=False)
+    except EmailNotValidError as error:
+        raise NotAnAddressError("não é um endereço de e-mail") from error
+    return f"{found.local_part}@{found.ascii_domain}".lower()
+
+
+ASSUNTO_MAX: Final = 200  # characters; programs show fewer than 80
+MENSAGEM_MAX: Final = 20_000  # characters: pages of text, and bounds the memory of one mail
+ASSUNTO, MENSAGEM = "assunto", "mensagem"  # columns that hold a row's own words
+PLACE_MAX: Final = 60  # characters of a column's name that a text can call for
+_PLACE: Final = re.compile(rf"\{{([^{{}}\n]{{1,{PLACE_MAX}}})\}}")
+
+
+def templates_of(assunto: str | None, mensagem: str | None, dados: Mapping[str, str]) -> tuple[str, str]:
+    """Return subject and text before columns stand in their places: the row's own, or else its batch's; or empty."""
+    return (dados.get(ASSUNTO) or assunto or "").strip(), (dados.get(MENSAGEM) or mensagem or "").strip()
+
+
+@lru_cache(maxsize=8)  # those of a batch are asked about for each of its rows
+def places(template: str) -> Counter[str]:
+    """Return how often a text calls for which column."""
+    return Counter(name for place in _PLACE.finditer(template) if (name := _name(place)))
+
+
+def length_of(template: str, dados: Mapping[str, str]) -> int:
+    """Return a length that the filled text does not exceed, without building it: places times cells is a product."""
+    return len(template) + sum(
+        times * (len(dados[name]) - len(f"{{{name}}}")) for name, times in places(template).items()
+    )
+
+
+def text_of(assunto: str | None, mensagem: str | None, dados: Mapping[str, str]) -> tuple[str, str]:
+    """Return subject and text; one that nobody gave is empty. ``{nome}`` stands for the row's column ``nome``.
+
+    A row whose text calls for what it lacks is none that a mail goes to: the reading says so.
+    """
+    subject, text = (_filled(template, dados) for template in templates_of(assunto, mensagem, dados))
+    return single_line(subject), text.strip()
+
+
+def reason(empresa: str) -> str:
+    """Return why a mail came (LGPD, art. 9)."""
+    return f"Você recebe este e-mail porque é cliente de {empresa}."
+
+
+def _filled(template: str, dados: Mapping[str, str]) -> str:
+    return _PLACE.sub(lambda place: dados.get(_name(place), place[0]), template)
+
+
+def _name(place: re.Match[str]) -> str:
+    return " ".join(place[1].split()).casefold()
+
+
+COMPETENCIA: Final = "competencia"  # columns that say which month's notes go, and whose
+DOCUMENTO: Final = "documento"
+MOST_NOTES: Final = 20  # of one mail: their PDFs and XMLs are a few megabytes, and mail servers take some ten
+_DOCUMENT_WRITTEN: Final = 20  # characters, with marks and spaces
+_MONTH: Final = re.compile(
+    r"(?P<ano>20\d\d)-(?P<mes>0[1-9]|1[0-2])|(?P<outro_mes>0?[1-9]|1[0-2])/(?P<outro_ano>20\d\d)"
+)
+
+
+class NotAMonthError(ProsaError, ValueError):
+    """What stands in the column is no month."""
+
+    code = "competencia_invalida"
+
+
+class NotADocumentError(ProsaError, ValueError):
+    """What stands in the column is no document."""
+
+    code = "documento_longo"
+
+
+@dataclass(frozen=True, slots=True)
+class MailedNote:
+    """A note that goes with a mail."""
+
+    emissao_id: int
+    numero: str
+    valor: Decimal
+
+
+def month_of(dados: Mapping[str, str]) -> MesOuAno | None:
+    """Return the month that a row names, ``2026-11`` or ``11/2026``; ``None``: it names none.
+
+    Raises ``NotAMonthError``.
+    """
+    written = dados.get(COMPETENCIA) or dados.get("competência")
+    if not written:
+        return None
+    found = _MONTH.fullmatch(written)
+    if found is None:
+        raise NotAMonthError("tem uma competência que não é um mês como 2026-11")
+    return MesOuAno(int(found[1] or found[4]), int(found[2] or found[3]))
+
+
+def document_of(dados: Mapping[str, str]) -> str | None:
+    """Return the document that a row names, without its marks; ``None``: it names none.
+
+    Raises ``NotADocumentError`` for what is longer than one.
+    """
+    written = dados.get(DOCUMENTO, "")
+    if len(written) > _DOCUMENT_WRITTEN:
+        raise NotADocumentError("tem um documento que não é CPF nem CNPJ")
+    return "".join(character for character in written if character.isalnum()).upper() or None
+
+
+def words(mes: MesOuAno, notas: Sequence[MailedNote], assunto: str | None) -> dict[str, str]:
+    """Return the columns that a row gets for these notes: the text, and the subject where it has none."""
+    many = len(notas) > 1
+    listed = "\n".join(f"Nota {nota.numero}: {formata_brl(nota.valor)}" for nota in notas)
+    greeting = "Seguem as suas notas fiscais de serviço" if many else "Segue a sua nota fiscal de serviço"
+    said = {MENSAGEM: f"Olá!\n\n{greeting} de {mes}, em PDF e XML.\n\n{listed}"}
+    return said if assunto else {ASSUNTO: f"{'Suas notas fiscais' if many else 'Sua nota fiscal'} de {mes}", **said}
+
+
+def problem(mes: MesOuAno, notas: Sequence[MailedNote]) -> dict[str, str] | None:
+    """Return why these notes make no mail, as it is stored and shown; ``None``: they do."""
+    if not notas:
+        return {"codigo": "sem_notas", "detalhe": f"não tem texto, e não há notas de {mes} deste cliente"}
+    if len(notas) > MOST_NOTES:
+        return {"codigo": "notas_demais", "detalhe": f"tem {len(notas)} notas em {mes}; um e-mail leva {MOST_NOTES}"}
+    return None
+
 
 LARGEST: Final = 10 * 1024 * 1024  # bytes of a file
 MOST_ROWS: Final = 10_000

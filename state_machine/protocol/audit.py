@@ -1,24 +1,35 @@
-"""Compares what we hold with what the gateway lists, a company and some days at a time."""
+"""Compares what we hold with what the gateway lists, a company and some days at a time.
+
+What the authority distributes to a company: its notes and what ended them, each under a number that only grows.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from state_machine.cancellation.machine import StatusNota
-from state_machine.documents.service import divergencia
+from state_machine.documents import Documento, divergencia
 from state_machine.protocol.emission import EM_CURSO, CannotTell, Nota, Situacao, StatusEmissao
 from state_machine.values.local_time import SAO_PAULO
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import date
-    from decimal import Decimal
+Ended = Literal["cancelada", "substituida"]
 
-    from state_machine.documents.document import Documento
+
+@dataclass(frozen=True, slots=True)
+class Distributed:
+    """One document: a note, an event that ended the note ``chave``, or neither; ``nsu`` is its place in the list."""
+
+    nsu: int
+    chave: str
+    nota: Nota | None = None
+    ended: Ended | None = None
+
 
 LAG = timedelta(hours=1)  # a listing may be older than what the gateway told us of one note; a day's audit can wait
 

@@ -1,14 +1,95 @@
-"""Says what a channel to an authority is: its name and environment, the key it is unique on, how it behaves."""
+"""Says what a channel to an authority is: its name and environment, the key it is unique on, how it behaves.
+
+What a city agreed to with the national environment, and what follows for who would issue there.
+
+Says whose a note is that stands under a number of ours: this attempt's, a sibling's, or another confirmation's.
+
+Where an order to the authority comes from: a conversation, or whatever else may order one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from state_machine.documents import divergencia
+from state_machine.protocol.emission import Nota, Rejected
+from state_machine.protocol.standing import Andamento
+
+
+@dataclass(frozen=True, slots=True)
+class Convenio:
+    """A city's agreement: ``aderente`` to the national environment, ``emissor``: its companies may issue there."""
+
+    aderente: bool
+    emissor: bool
+
+    @property
+    def recusa(self) -> Rejected | None:
+        """Return what the authority says of a note from there (E0037, E0039 of Anexo I); ``None``: nothing."""
+        if self.aderente and self.emissor:
+            return None
+        codigo = "E0039" if self.aderente else "E0037"
+        return Rejected(codigo, (codigo,))
+
+
+ATTEMPTS = 10  # at one confirmation that are looked for, and that a taken number makes
+
+
+def sibling(andamento: Andamento, nota: Nota, natureza: Natureza) -> str | None:
+    """Return the reference of the other attempt at the same confirmation that the note carries; ``None`` otherwise.
+
+    A new attempt keeps the refused one's number, so both are asked about under one key.
+    """
+    if natureza.reference is None or nota.referencia is None or _is_ours(andamento, nota, natureza):
+        return None
+    base, _, tentativa = andamento.id_integracao.rpartition("-")
+    others = (f"{base}-{each}" for each in range(1, int(tentativa) + ATTEMPTS))
+    return next((other for other in others if natureza.reference(other) == nota.referencia), None)
+
+
+def is_anothers(andamento: Andamento, nota: Nota, natureza: Natureza) -> bool:
+    """Tell whether a note under our very key is certainly another confirmation's, or another program's.
+
+    One without any reference is, where its content differs too: an equal one may be ours.
+    """
+    if natureza.reference is None or nota.id_integracao != andamento.texto_da_chave:
+        return False
+    if nota.referencia is None:
+        return divergencia(andamento.conteudo, andamento.impressao, nota) is not None
+    return not _is_ours(andamento, nota, natureza) and sibling(andamento, nota, natureza) is None
+
+
+def _is_ours(andamento: Andamento, nota: Nota, natureza: Natureza) -> bool:
+    return natureza.reference is not None and nota.referencia == natureza.reference(andamento.id_integracao)
+
+
+CONVERSA: Final = "conversa"  # a person on WhatsApp
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who ordered an invoice, and what was confirmed there.
+
+    ``tipo`` is a row of ``bot.orders.origins``: it says where news go. ``id`` names this origin among all others, of
+    any kind: up to 40 characters of ``[A-Za-z0-9-]``, for the reference at the gateway is made of it; of a
+    conversation it is the session's. ``revisao`` is what was confirmed of it, from 1. ``snapshot`` is the row of the
+    session, ``None`` elsewhere.
+    """
+
+    tipo: str
+    id: str
+    revisao: int
+    snapshot: int | None = None
+
+
+def conversation(sessao_id: str, revisao: int, snapshot: int | None) -> Origin:
+    """Return the origin that a session is."""
+    return Origin(CONVERSA, sessao_id, revisao, snapshot)
+
 
 PRIMEIRO: Final = "plugnotas"  # the channel of whatever was stored before channels had names
 NATIONAL_LIST: Final = frozenset({"nacional"})  # channels whose service codes are those of the national list

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from datetime import datetime
+from typing import Literal
 
-from state_machine.protocol.emission import StatusEmissao
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from state_machine.documents.document import Documento
-    from state_machine.protocol.emission import Nota, Rejected
+from state_machine.documents import Documento
+from state_machine.protocol.emission import Nota, Rejected, StatusEmissao
 
 Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou", "ainda_quer", "renumera"]
 Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro", "pessoa", "historia", "leiaute"]

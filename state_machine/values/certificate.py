@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from state_machine.values.errors import ProsaError
 from state_machine.values.local_time import SAO_PAULO
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import date, datetime
 
 LARGEST_FILE: Final = 64 * 1024  # bytes; an A1 with its chain has 4 to 12 thousand
 LONGEST_PASSWORD: Final = 256  # characters; those of certificate authorities have 4 to 64

@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 from api.app import create_api, mount
 from api.batches import BUDGET
 from api.call import ApiDeps, Bounds
-from operations.api.keys import make_key
+from operations.api import make_key
 from operations.company import add_company
 from persistence.db.engine import Database
 from persistence.queue.inbox import Inbox

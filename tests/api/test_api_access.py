@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from api.app import ROUTES
-from operations.api.keys import make_key, revoke_key
+from operations.api import make_key, revoke_key
 from persistence.api.keys import SCOPES
 from state_machine.protocol.channel import Ambiente
 from tests.api.conftest import OURS, THEIRS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import FormData
 
-from operations.api.keys import make_key
+from operations.api import make_key
 from persistence.api import approvals
 from state_machine.protocol.channel import Ambiente
 from tests.api.conftest import OURS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from persistence.api import operations
+from persistence.api import keys
 from tests.owner import as_owner
 from tests.road.road_people import until
 
@@ -236,5 +236,5 @@ async def test_operations_are_forgotten_after_thirty_days(erp: Erp) -> None:
     await erp.database.pool.execute(aged.replace("$1::interval", "interval '31 days'").replace("$2", "$1"), "one")
     await erp.database.pool.execute(aged.replace("$1::interval", "interval '29 days'").replace("$2", "$1"), "other")
     async with erp.database.transaction() as connection:
-        assert await operations.forget(connection) == 1
+        assert await keys.forget_operations(connection) == 1
     assert await erp.database.pool.fetchval("SELECT idempotencia_key FROM idempotencia_operacoes") == "other"

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
 
-from bot.extractors import MeteredExtractor
+from bot.wiring.outside import MeteredExtractor
 from extractor.contract import Context
 from extractor.hybrid import HybridExtractor
 from extractor.model.openai_client import ModelClient
 from extractor.model.prompt import NOTHING
-from persistence.conversations import model_use
+from persistence import outside
 from persistence.db.engine import Database
 from proofs.sandbox.model import ModelSimulator, Reply
 from tests.owner import as_owner
@@ -47,7 +47,7 @@ async def hybrid(server: ModelSimulator) -> AsyncIterator[HybridExtractor]:
 
 async def _days(database: Database, days: int = 7) -> list[tuple[Any, ...]]:
     async with database.transaction() as connection:
-        return [tuple(row)[1:] for row in await model_use.per_day(connection, days)]
+        return [tuple(row)[1:] for row in await outside.model_use_per_day(connection, days)]
 
 
 async def test_what_readings_take_adds_up_by_day(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import ValidationError
 
-from bot.settings import MissingSettingError, Settings
-from bot.settings_refused import refusal
+from bot.settings import MissingSettingError, Settings, refusal
 
 if TYPE_CHECKING:
     from pathlib import Path

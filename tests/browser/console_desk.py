@@ -16,10 +16,10 @@ from playwright.async_api import expect
 
 from bot.master_key import vault_of
 from console.access.accounts import Enrolment, enrol
-from console.access.credentials import new_secret
+from console.deps import new_secret
 from persistence.access.accounts import Papel
 from proofs.demo.world import USERS
-from proofs.sandbox.meta.model import Bubble  # noqa: TC001 - the tests' own eyes
+from proofs.sandbox.meta.model import Bubble
 from tests.browser.test_demo_page import FULL
 from tests.patience import PATIENCE
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from playwright.async_api import expect
 
-from operations.batches.orders import confirm
-from operations.batches.upload import Upload, upload
+from operations.batches import Upload, confirm, upload
 from tests.browser.test_demo_page import FULL, visit
 from tests.made_batches import QUEM, company
 

@@ -15,8 +15,8 @@ from aiohttp.test_utils import TestServer
 from argon2 import PasswordHasher
 
 from console.access.accounts import Enrolment, enrol
-from console.access.credentials import new_secret
 from console.app import create_console, mount
+from console.deps import new_secret
 from gateway.registry import REGISTRY
 from operations.company import CompanyForm, add_company
 from persistence.access.accounts import Papel
@@ -26,7 +26,7 @@ from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 from tests.narrowing import group
 from tests.road.road_people import FULL, open_road
-from webhooks.addresses import networks
+from webhooks.whatsapp_payload import networks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

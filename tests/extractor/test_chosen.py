@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from extractor.amounts.chosen import chosen, wants_former
+from extractor.amounts.reckoned import chosen, wants_former
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from rapidfuzz import process
 
 from extractor.fields.clients import NAMES, find_client, mentioned, nickname, recipients, until_number
-from state_machine.invoice.known_clients import MOST, Cliente
+from state_machine.invoice.choices import MOST, Cliente
 
 ZE = "PADARIA DO ZÉ LTDA"
 CENTRAL = "PADARIA CENTRAL EIRELI"

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from extractor.contract import Ato, Context, Extraction
-from extractor.service.edges import AFTER, JOINTS
+from extractor.service.whole import AFTER, JOINTS
 from extractor.text.folding import read
 from extractor.two_readers import TwoReaders, read_by_both
 from proofs.reading.evaluate import evaluate

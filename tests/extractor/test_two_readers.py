@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from extractor.agreement.amount import undecided
 from extractor.contract import Ato, Context, Extraction
-from extractor.learned.evidence import evidence
+from extractor.learned.evidence import evidence, situation
 from extractor.learned.reader import learned_reader
-from extractor.learned.situation import situation
 from extractor.rules import read_turn
 from extractor.two_readers import read_by_both
 from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo

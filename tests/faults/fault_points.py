@@ -18,14 +18,13 @@ from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any
 
-import bot.loops.schedule
-import bot.subjects.invoice.reading
+import bot.loops.jobs
+import bot.subjects.invoice.subject
 import gateway.plugnotas.outcome
 from gateway.http.client import Destination
 from persistence.conversations.sessions import LiveSessions
 from persistence.db.connection import Connection
-from persistence.db.engine import Database
-from persistence.db.pool import Pool
+from persistence.db.engine import Database, Pool
 from proofs.storm.machines.zygote import main
 
 KINDS = ("lane:", "emissions", "deliveries")  # tasks that carry a turn, an emission or a delivery
@@ -97,7 +96,7 @@ def install() -> None:
     around(Connection, "execute", "finish")
     around(Pool, "fetch", "fetchrow", "fetchval", "execute")
 
-    reading: Any = bot.subjects.invoice.reading
+    reading: Any = bot.subjects.invoice.subject
     read = reading.read
 
     async def dangerous(text: str, *rest: Any) -> Any:
@@ -119,7 +118,7 @@ def shift_datetime() -> None:
         def now(cls, tz: Any = None) -> Any:
             return datetime.now(tz) + timedelta(seconds=_shift())
 
-    modules: tuple[Any, ...] = (bot.loops.schedule, gateway.plugnotas.outcome)
+    modules: tuple[Any, ...] = (bot.loops.jobs, gateway.plugnotas.outcome)
     for module in modules:
         module.datetime = Shifted
 

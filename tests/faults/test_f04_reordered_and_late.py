@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from bot.house import House  # noqa: TC001 - annotated for readers
+from bot.house import House
 from proofs.sandbox.courier import QUEUED
 from tests.road.road_people import FULL
 

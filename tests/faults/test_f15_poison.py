@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from persistence.queue.arrival import Arrival
 from persistence.queue.backlog import Backlog
-from persistence.queue.inbox import Inbox
+from persistence.queue.inbox import Arrival, Inbox
 from persistence.queue.lanes import MAX_ATTEMPTS
 from tests.nightly import size
 from tests.patience import PATIENCE

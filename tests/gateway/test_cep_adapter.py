@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.register.cep import CepEntry, CepRegister
-from gateway.register.cnpj import NotFound, Unavailable
+from gateway.register import CepEntry, CepRegister, NotFound, Unavailable
 from proofs.sandbox.cep_register import place
 
 CEP = "01310100"

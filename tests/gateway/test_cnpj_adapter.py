@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.port import Endereco
-from gateway.register.cnpj import CNPJRegister, CompanyEntry, NotFound, Unavailable
+from gateway.register import CNPJRegister, CompanyEntry, NotFound, Unavailable
 from tests.patience import PATIENCE
 
 CNPJ = "33683111000280"

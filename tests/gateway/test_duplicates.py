@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.duplicates import says_duplicate
+from gateway.plugnotas.note import says_duplicate
 
 
 @pytest.mark.parametrize(

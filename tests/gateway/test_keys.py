@@ -5,10 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stdnum.br import cnpj as stdnum_cnpj
 
-from gateway.keys import ChaveInvalida, ChaveNFe, ChaveNFSe, ChaveRPS, IdDPS, IdEvento, IdPedidoEvento
-from gateway.keys.id_dps import LAST_SERIE
-from gateway.keys.nfe import NFCE, NFE
-from gateway.keys.parts import check_digit
+from gateway.keys import (
+    LAST_SERIE,
+    NFCE,
+    NFE,
+    ChaveInvalida,
+    ChaveNFe,
+    ChaveNFSe,
+    ChaveRPS,
+    IdDPS,
+    IdEvento,
+    IdPedidoEvento,
+    check_digit,
+)
 from state_machine.values.documents import CNPJ, CPF
 
 ALNUM = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"

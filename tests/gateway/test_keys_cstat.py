@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.keys.cstat import NFE, NFSE, Significado, patience_nfe, significado_nfe, significado_nfse
+from gateway.nacional.note import NFE, NFSE, Significado, patience_nfe, significado_nfe, significado_nfse
 
 
 def test_absence_is_217_and_never_135():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.nfse_xml import with_content
+from gateway.plugnotas.adapter import with_content
 from state_machine.protocol.emission import Nota, Situacao
 
 NOTA = Nota("ext", "ref", Situacao.AUTORIZADA)

@@ -13,7 +13,8 @@ from gateway.nacional.adapter import sefin_address
 from gateway.plugnotas.adapter import NATUREZA
 from gateway.plugnotas.adapter import opened as plugnotas
 from gateway.plugnotas.payload import IntegrationKey
-from gateway.registry import REGISTRY, ChannelRow, Channels, Surroundings, UnknownChannelError
+from gateway.port import Surroundings
+from gateway.registry import REGISTRY, ChannelRow, Channels, UnknownChannelError
 from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal
 
 EACH = {**REGISTRY, "cidade": ChannelRow(replace(NATUREZA, environments="each"), plugnotas)}

@@ -18,7 +18,7 @@ from state_machine.invoice.draft import Cadastro
 from state_machine.invoice.fields import Campo
 from state_machine.machine.events import Abriu, Informou
 from state_machine.protocol.channel import Ambiente
-from state_machine.values.text.latin import latin1
+from state_machine.values.text import latin1
 from tests.state_machine.made_sessions import AGORA, CNPJ, DOC, MORE, VALOR, diz, lido, nova, resposta
 
 EXAMPLES = 150 * MORE

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from operations import beyond
-from operations.beyond import ABSENCES, Walk
-from persistence.fiscal.numbers.numbering import Sequencia
+from operations import restored
+from operations.restored import ABSENCES, Walk
+from persistence.fiscal.numbering import Sequencia
 from proofs.demo.world import COMPANY
 from state_machine.protocol.emission import Absent, CannotTell, Found
 
@@ -43,10 +43,10 @@ class _Authority:
 async def _seen(
     authority: _Authority, lista: dict[int, str | None] | None, monkeypatch: pytest.MonkeyPatch
 ) -> set[int]:
-    monkeypatch.setattr(beyond, "_under", lambda _begun, numero, _today: numero)
+    monkeypatch.setattr(restored, "_under", lambda _begun, numero, _today: numero)
     begun = _walk(known=1, first=11)
     listed = None if lista is None else {("3550308", 900, numero): said for numero, said in lista.items()}
-    walked = await beyond._walked(cast("FiscalGateway", authority), begun, ABSENCES, listed, NOW)
+    walked = await restored._walked(cast("FiscalGateway", authority), begun, ABSENCES, listed, NOW)
     return set(walked.seen)
 
 
@@ -72,16 +72,16 @@ async def test_what_is_too_young_for_the_list_is_walked(monkeypatch: pytest.Monk
 
 async def test_a_list_that_lacks_what_it_should_have_is_believed_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """A note of yesterday that it does not show: others may stand behind twenty numbers without one."""
-    with pytest.raises(beyond._UntoldError, match="número 12: há uma nota"):
+    with pytest.raises(restored._UntoldError, match="número 12: há uma nota"):
         await _seen(_Authority({12: OLD}), {}, monkeypatch)
 
 
 async def test_who_does_not_tell_is_named_with_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """And a series in which somebody else counts far away is not walked for days."""
-    with pytest.raises(beyond._UntoldError, match=r"série 900, número 15 \(HTTP 503\)"):
+    with pytest.raises(restored._UntoldError, match=r"série 900, número 15 \(HTTP 503\)"):
         await _seen(_Authority({}, silent=15), {}, monkeypatch)
-    with pytest.raises(beyond._UntoldError, match="não acaba"):
-        await _seen(_Authority({}), {12 + beyond.FARTHEST: None}, monkeypatch)
+    with pytest.raises(restored._UntoldError, match="não acaba"):
+        await _seen(_Authority({}), {12 + restored.FARTHEST: None}, monkeypatch)
 
 
 def test_a_note_of_another_program_is_named() -> None:

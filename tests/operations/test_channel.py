@@ -15,7 +15,7 @@ from gateway.registry import REGISTRY, rows_for
 from operations import services
 from operations.channel import choose, company_of, left_out_of, show
 from operations.company import CompanyError, add_company
-from operations.issuer import issuer_of
+from operations.person import issuer_of
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
 from persistence.people import channels
@@ -23,7 +23,7 @@ from persistence.people.companies import get_company
 from persistence.people.services import of_company as own_services
 from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente, Canal, Natureza, TipoDocumento
-from state_machine.services.own import Servico
+from state_machine.services.codes import Servico
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -14,7 +14,7 @@ from persistence.db.engine import Database
 from persistence.people.companies import get_company
 from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Canal
-from state_machine.services.own import IbsCbs, Servico
+from state_machine.services.codes import IbsCbs, Servico
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

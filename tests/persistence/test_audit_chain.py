@@ -14,11 +14,10 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from persistence.audit import chain as audit_chain
 from persistence.audit import records as audit
-from persistence.audit.chain import Cabeca, UnreadableHeadError, verify
-from persistence.db.dsn import for_sqlalchemy
-from persistence.db.engine import Database
+from persistence.audit import records as audit_chain
+from persistence.audit.records import Cabeca, UnreadableHeadError, verify
+from persistence.db.engine import Database, for_sqlalchemy
 from persistence.db.migrate import _SCRIPTS, upgrade
 from persistence.tables import auditoria
 from tests.owner import as_owner

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from persistence.conversations import register_cache
+from persistence import outside
 from persistence.db.engine import Database
 from persistence.people import retention
 from persistence.people.retention import Prazos, sweep
@@ -89,7 +89,7 @@ async def test_the_registers_answers_are_forgotten_when_they_are_over(database: 
         "INSERT INTO cnpj_cache VALUES ('1', '{}', now() - interval '1 s'), ('2', '{}', now() + interval '1 h')"
     )
     async with database.transaction() as connection:
-        assert await register_cache.prune(connection) == 1
+        assert await outside.prune_register(connection) == 1
     assert await database.pool.fetchval("SELECT string_agg(cnpj, '') FROM cnpj_cache") == "2"
 
 

@@ -14,8 +14,8 @@ from sqlalchemy.dialects import postgresql
 from persistence.tables import TALVEZ_SAIU, StatusSaida, metadata
 from state_machine.cancellation.machine import CONVERSANDO, VIVOS, EstadoCancelamento, StatusNota
 from state_machine.cancellation.reconciliation import Envio
-from state_machine.machine.states import COM_AUTORIDADE, ESPERAM_USUARIO, FINAIS, Estado
-from state_machine.proposal.states import EstadoProposta
+from state_machine.invoice.session import COM_AUTORIDADE, ESPERAM_USUARIO, FINAIS, Estado
+from state_machine.proposal import EstadoProposta
 from state_machine.protocol.emission import COM_PESSOAS, EM_CURSO, ENCERRADAS, PEDEM_OLHOS, StatusEmissao
 
 ROOT = Path(__file__).parents[2]

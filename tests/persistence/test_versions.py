@@ -8,7 +8,7 @@ from persistence.conversations.snapshots import dump_rascunho
 from persistence.versions import AnotherVersionError, Strict, known, literals
 from state_machine.invoice.draft import Lido, Rascunho, StatusCampo
 from state_machine.invoice.fields import Campo
-from state_machine.machine.states import Estado
+from state_machine.invoice.session import Estado
 
 STORED = Strict(Rascunho)
 DRAFT = Rascunho(valor=Lido(StatusCampo.VALIDATED, "1500.00"), nome=Lido(StatusCampo.EXTRACTED, "Ana"))

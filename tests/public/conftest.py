@@ -9,7 +9,7 @@ import pytest_asyncio
 from aiohttp import ClientSession, FormData, web
 from aiohttp.test_utils import TestServer
 
-from operations.certificate.link import CertificateLinks
+from operations.certificate import CertificateLinks
 from operations.company import CompanyForm, add_company
 from persistence.crypto import KEY_BYTES, Vault
 from persistence.db.engine import Database

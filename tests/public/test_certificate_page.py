@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import FormData
 
-from gateway.certificate.turns import ReadersBusyError, Turns
-from operations.certificate import link as certificate_link
+from gateway.certificate.reading_process import ReadersBusyError, Turns
+from operations import certificate as certificate_link
 from tests.made_certificates import NOW, SENHA, company, pfx, rsa_key
 from tests.public.conftest import CHAT
 

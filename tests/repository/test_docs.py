@@ -15,7 +15,7 @@ import typer
 from bot.settings import Settings
 from persistence.tables import metadata
 from proofs.__main__ import app
-from state_machine.machine.states import REASON_ON_ENTRY, Estado
+from state_machine.invoice.session import REASON_ON_ENTRY, Estado
 from state_machine.protocol.emission import StatusEmissao
 from telemetry.metrics import Metrics
 from tests import children

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 HOME = Path(__file__).parents[2]
 # What is normalised without a cut at the call: (where, why it is short).
 SHORT = {
-    "extractor/requests/unserved.py:_bare": "one character",
-    "extractor/learned/words.py:_plain": "one character",
+    "extractor/utterance.py:_bare": "one character",
+    "extractor/learned/reader.py:_plain": "one character",
     "extractor/text/folding.py:_fold": "one character with its marks, of a text that is cut before",
-    "state_machine/values/text/latin.py:_base": "one character",
-    "state_machine/values/text/latin.py:_same": "one character",
-    "state_machine/values/text/latin.py:_fraction": "a fraction of nineteen characters at most",
-    "state_machine/values/text/latin.py:plain": "of a draft and of the register, cut where they come in",
+    "state_machine/values/text.py:_base": "one character",
+    "state_machine/values/text.py:_same": "one character",
+    "state_machine/values/text.py:_fraction": "a fraction of nineteen characters at most",
+    "state_machine/values/text.py:as_latin": "of a draft and of the register, cut where they come in",
     "state_machine/values/documents.py:normaliza": "a longer text is returned as it is",
 }
 
@@ -48,4 +48,4 @@ def test_what_is_normalised_is_cut_or_known_to_be_short(package: str) -> None:
 
 def test_the_calls_are_found() -> None:
     """The one of ``plain`` is seen, and that it is cut."""
-    assert ("state_machine/values/text/plain.py:plain", True) in list(_calls("state_machine"))
+    assert ("state_machine/values/text.py:plain", True) in list(_calls("state_machine"))

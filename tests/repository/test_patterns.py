@@ -13,7 +13,7 @@ from extractor.contract import Context
 from extractor.requests.cancellation import request
 from extractor.requests.requests import read_request
 from extractor.rules import extract
-from gateway.http.masking import mask
+from gateway.http.wire import mask
 from state_machine.invoice.fields import Campo
 from telemetry.logs import _masked
 from tests.adversaries import LENGTH, PACKAGES, RUNS, calls, cpu_ms, fill, patterns, texts
@@ -28,11 +28,11 @@ MOST = size(4, 200)  # words of a pattern that are tried, of each kind
 # Patterns made at run time: (where, why nobody's text can make them slow).
 MADE = {
     "extractor/fields/description.py:_swap": "one escaped word of 3 to 41 characters between two borders",
-    "extractor/service/edits.py:_counted": "an escaped word of the message behind a number",
-    "extractor/service/edits.py:_removed": "escaped words of at most 120 characters between two borders",
+    "extractor/fields/description.py:_counted": "an escaped word of the message behind a number",
+    "extractor/fields/description.py:_removed": "escaped words of at most 120 characters between two borders",
     "extractor/model/grounding.py:_text": "escaped words of a text that holds 1,500 characters at most",
-    "extractor/text/cues.py:__init__": "held by whoever makes a ``Cued``, and measured there",
-    "extractor/amounts/role.py:group": "likewise, in the groups of two modules",
+    "extractor/text/folding.py:__init__": "held by whoever makes a ``Cued``, and measured there",
+    "extractor/amounts/roles.py:group": "likewise, in the groups of two modules",
     "persistence/people/person.py:statement": "names of our own parameters over our own statements",
 }
 
@@ -84,7 +84,7 @@ WHOLE = {
     "masks.phone": masks.phone,
     "masks.document": masks.document,
     "observability": _masked,
-    "gateway.http.masking": mask,
+    "gateway.http.wire": mask,
     "a reading": lambda text: extract(text, FRESH),
     "a reading of an answer": lambda text: extract(text, SHOWN),
     "a request": read_request,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from decimal import Decimal
 
-from state_machine.documents.service import DocumentoServico
+from state_machine.documents import DocumentoServico
 from state_machine.protocol.emission import Nota, Rejected, Situacao, StatusEmissao
 from state_machine.protocol.retry import Politica, Retentativas
 from state_machine.protocol.standing import Andamento

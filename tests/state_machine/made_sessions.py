@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from state_machine.invoice.draft import Cadastro, Rascunho, aplicar
 from state_machine.invoice.field_table import DESCRICAO_MAX, NOME_MAX
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
-from state_machine.machine.effects import Emitir, Mensagem, Responder
+from state_machine.invoice.session import (
+    ESPERAM_USUARIO,
+    REASON_ON_ENTRY,
+    Emissor,
+    Emitir,
+    Estado,
+    Mensagem,
+    Responder,
+    Sessao,
+    SnapshotReason,
+)
 from state_machine.machine.events import (
     EVENTOS,
     Abriu,
@@ -28,11 +38,8 @@ from state_machine.machine.events import (
     NotaRejeitada,
     PerdeuMensagem,
 )
-from state_machine.machine.session import Emissor, Sessao
-from state_machine.machine.states import ESPERAM_USUARIO, REASON_ON_ENTRY, Estado, SnapshotReason
 from state_machine.machine.transition import transition
-from state_machine.values.text.latin import latin1
-from state_machine.values.text.length import tamanho
+from state_machine.values.text import latin1, tamanho
 from tests.nightly import NIGHTLY
 
 MORE = 20 if NIGHTLY else 1  # how many times the examples of an ordinary run

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict
 
-from webhooks.addresses import client_address, grouped, is_internal, is_trusted, networks
+from webhooks.whatsapp_payload import client_address, grouped, is_internal, is_trusted, networks
 
 PROXY = "10.0.0.5"
 TRUSTED = networks("10.0.0.0/24, 2001:db8:ff::/48")

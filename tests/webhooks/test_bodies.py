@@ -11,8 +11,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer, make_mocked_request
 
 from tests.patience import PATIENCE
-from webhooks.addresses import networks
 from webhooks.bodies import SMALL, Bodies, read_body
+from webhooks.whatsapp_payload import networks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from persistence.queue.arrival import Arrival
+from persistence.queue.inbox import Arrival
 from telemetry.logs import ALLOWED
 from telemetry.metrics import Metrics
 from tests.patience import PATIENCE
-from webhooks import figures as module
-from webhooks.figures import IDS_PER_LINE, REFUSALS_APART, Figures
+from webhooks import deps as module
+from webhooks.deps import IDS_PER_LINE, REFUSALS_APART, Figures
 
 
 class Clock:

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway.plugnotas.hint import hinted_keys
+from gateway.plugnotas.note import hinted_keys
 from persistence.db.engine import Database
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox

@@ -7,7 +7,7 @@ import hmac
 
 import pytest
 
-from webhooks.security import is_any, signed_by_any
+from webhooks.bodies import is_any, signed_by_any
 
 BODY = b'{"entry": []}'
 OLD, NEW = b"old-secret", b"new-secret"

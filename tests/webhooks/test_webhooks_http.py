@@ -15,7 +15,7 @@ from aiohttp.test_utils import TestServer
 from structlog.testing import capture_logs
 
 from bot.loops.worker import LaneWorker
-from gateway.plugnotas.hint import hinted_keys
+from gateway.plugnotas.note import hinted_keys
 from persistence.db.engine import Database
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox

@@ -1,15 +1,28 @@
-"""The table of answers to speech acts: what is said to each act in each moment of a conversation."""
+"""The table of answers to speech acts: what is said to each act in each moment of a conversation.
+
+What the words of a turn say to an invoice: one event, or a request that is about something else.
+
+Answers what people ask about invoices already issued.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from secrets import randbelow
+from typing import Final, Protocol, assert_never
 
-from bot.subjects.invoice.repeat import replaceable, with_offer
-from bot.subjects.invoice.words import begun
-from extractor.contract import Ato
-from extractor.requests.acts import (
+from bot.conversation.inbound import Palavras
+from bot.subjects.invoice.clients import Notes, Usual, clients_named, replaceable, with_offer
+from extractor.contract import Ato, Extraction
+from extractor.fields.clients import mentioned
+from extractor.requests.cancellation import PorCliente, PorNumero, PorValor, Qual, Ultima, similar
+from extractor.requests.cancellation import request as cancellation
+from extractor.requests.requests import Pedido, RequestKind, as_number
+from extractor.text.folding import ABUSE, read
+from extractor.utterance import (
     CHANGES,
     COMPLAINT,
     GOOD_NEWS,
@@ -18,30 +31,294 @@ from extractor.requests.acts import (
     OF_ISSUED,
     SWEARING,
     THANKS,
+    Utterance,
     another_one,
     names_customer,
 )
-from extractor.requests.cancellation import PorCliente, PorNumero, PorValor, Qual, Ultima, similar
-from extractor.requests.cancellation import request as cancellation
-from extractor.requests.requests import as_number
-from extractor.text.folding import read
-from extractor.text.hostile import ABUSE
+from persistence.conversations.snapshots import Mudanca, Ouvida
+from persistence.people.companies import Empresa
 from state_machine.catalogue import acts as textos
-from state_machine.catalogue import knowledge, messages
+from state_machine.catalogue import knowledge, messages, records, staff_messages
 from state_machine.catalogue import requests as pedidos
-from state_machine.catalogue.requests import LISTADAS
-from state_machine.machine.effects import Mensagem
-from state_machine.machine.states import Estado
+from state_machine.catalogue.records import Emitidas
+from state_machine.catalogue.requests import LISTADAS, NotaListada
+from state_machine.catalogue.texts import memory as memory_texts
+from state_machine.invoice.fields import Campo
+from state_machine.invoice.session import EnviarArquivo, Estado, Mensagem, Sessao
+from state_machine.machine.events import (
+    Cancelou,
+    Confirmou,
+    Conversou,
+    Encaminhou,
+    Evento,
+    Informou,
+    Negou,
+    PediuAjuda,
+    PediuCorrecao,
+)
+from state_machine.mailing.reading import normalised
 from state_machine.protocol.channel import NATIONAL_LIST
+from state_machine.values.local_time import MesOuAno
+from state_machine.values.money import Medidor
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from datetime import datetime, timedelta
+FINAL_WORDS = frozenset({Ato.CONFIRMA, Ato.NEGA})  # they answer us; they ask for nothing
 
-    from bot.conversation.inbound import Palavras
-    from bot.subjects.invoice.requests import Memory
-    from extractor.utterance import Utterance
-    from state_machine.catalogue.requests import NotaListada
+
+def said(entrada: Palavras, dita: Utterance, proprias: Utterance | None) -> Evento:
+    """Return what the words say; those of a forwarded message give data, and decide nothing."""
+    leitura = dita.dados
+    if entrada.proprias is None:
+        return _event(leitura, entrada)
+    if leitura.informs:
+        return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=entrada.escritas)
+    evento = _event(proprias.dados, entrada) if proprias else Conversou()
+    return Encaminhou() if isinstance(evento, Conversou) else evento
+
+
+def _event(leitura: Extraction, entrada: Palavras) -> Evento:
+    informing = leitura.informs
+    match leitura.ato:
+        case Ato.CONFIRMA if not informing and leitura.agreed in {None, Ato.CONFIRMA}:
+            return Confirmou(None, entrada.escrita_em)
+        case Ato.NEGA if not informing and leitura.agreed in {None, Ato.RECUSA}:
+            return Negou()
+        case Ato.RECUSA if leitura.agreed in {None, Ato.RECUSA}:
+            return Cancelou()
+        case Ato.PERGUNTA if not informing:
+            return PediuAjuda()
+        case Ato.CORRIGE if not informing:
+            return PediuCorrecao()
+        case _ if informing:
+            return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=entrada.escritas)
+        case _:
+            return Conversou()
+
+
+def asked(entrada: Palavras, dita: Utterance, proprias: Utterance | None, ativa: Sessao | None) -> Pedido | None:
+    """Return what the user asks for in words of their own."""
+    if entrada.proprias is None:
+        return _request(dita, ativa)
+    return None if proprias is None or dita.dados.informs else _request(proprias, ativa)
+
+
+def _request(dita: Utterance, ativa: Sessao | None) -> Pedido | None:
+    """Return what the words ask for when they carry no data of an invoice; "cancela" alone is about the open one.
+
+    Data beside "a mesma" say what differs, unless they are for the invoice that is being made. Without any, words that
+    ask for a file ("manda a nota de novo") order no invoice.
+    """
+    leitura, pedido = dita.dados, dita.pedido
+    if pedido and pedido.inteiro and _is_its_own(pedido, leitura, ativa):
+        named = (c.valor for c in leitura.candidates if c.campo is Campo.DOCUMENTO)
+        return replace(pedido, documento=next(named, None))
+    sends = pedido is not None and pedido.tipo is RequestKind.SEGUNDA_VIA and not leitura.informs
+    if leitura.ato is Ato.REPETE and not sends and not (leitura.informs and begun(ativa)):
+        return Pedido(RequestKind.REPETIR, clientes=mentioned(dita.texto))
+    if (leitura.informs and not _is_its_own(pedido, leitura, ativa)) or (ativa and leitura.ato in FINAL_WORDS):
+        return None
+    if leitura.agreed is Ato.PESSOA and pedido is None:
+        return Pedido(RequestKind.ATENDENTE)
+    if leitura.ato is Ato.RECUSA:
+        return pedido if pedido and pedido.tipo in {RequestKind.CANCELAR_NOTA, RequestKind.PARAR} else None
+    return pedido
+
+
+# What a request names may look like data of an invoice: "notas de outubro", "o xml da 12".
+_OWN_WORDS = {
+    RequestKind.TOTAL: frozenset({Campo.COMPETENCIA, Campo.DATA}),
+    RequestKind.MINHAS_NOTAS: frozenset({Campo.COMPETENCIA, Campo.DATA}),
+    RequestKind.SEGUNDA_VIA: frozenset({Campo.VALOR}),
+}
+_CLIENTS_WORDS = frozenset({Campo.NOME, Campo.DESCRICAO})  # a client's name: "segunda via da oficina"
+
+
+def _is_its_own(pedido: Pedido | None, leitura: Extraction, ativa: Sessao | None) -> bool:
+    if pedido and pedido.tipo is RequestKind.EMAIL:  # an address, and a note's number; over a draft it may be its own
+        said = {*(c.campo for c in leitura.candidates), *(d.campo for d in leitura.doubts)}
+        return said <= {Campo.EMAIL, Campo.VALOR, Campo.NOME} and (pedido.numero is not None or not begun(ativa))
+    if pedido is None or leitura.doubts or leitura.clear:
+        return False
+    said = {c.campo for c in leitura.candidates}
+    if pedido.inteiro:
+        number = {Campo.VALOR} if pedido.numero else set()
+        service = set() if begun(ativa) else {Campo.DESCRICAO}  # over a draft these may be its words
+        return said <= _OWN_WORDS[RequestKind.TOTAL] | {Campo.DOCUMENTO, Campo.NOME} | number | service
+    if pedido.tipo is RequestKind.SEGUNDA_VIA and pedido.numero is None:
+        return bool(pedido.clientes) and said <= _CLIENTS_WORDS
+    return said <= _OWN_WORDS.get(pedido.tipo, frozenset())
+
+
+def begun(ativa: Sessao | None) -> bool:
+    """Tell whether an invoice is being made of which something is known."""
+    return ativa is not None and ativa.estado is not Estado.COLETA
+
+
+Answer = str | Mensagem | tuple[EnviarArquivo, ...]
+
+
+QUESTIONS = 10**9  # a yes is to one of them: the mail that it lets go goes once
+LOOKED_AT = 300  # newest notes among which the end of a number is looked for
+
+
+class Records(Notes, Protocol):
+    """The part of the conversation's memory that is asked here."""
+
+    async def issued(self, periodo: MesOuAno, documento: str | None = None) -> Emitidas:
+        """The company's authorised notes of a period that stand; those of one client where its document is given."""
+        ...
+
+    @property
+    def mails(self) -> bool:
+        """Whether there is a server that takes mails."""
+        ...
+
+    async def email_of(self, documento: str) -> str | None:
+        """The address that a client of the company is known by."""
+        ...
+
+    async def called(self) -> bool:
+        """Whether somebody of the staff was asked for, and nobody came yet."""
+        ...
+
+    async def mei(self, hoje: date) -> Medidor | None:
+        """How much of a MEI's limit the company used this year."""
+        ...
+
+
+class Memory(Records, Usual, Protocol):
+    """What the conversation remembers, read as needed; see ``bot.conversation.memory``."""
+
+    @property
+    def ativa(self) -> Sessao | None:
+        """The session that waits for the user."""
+        ...
+
+    @property
+    def empresa(self) -> Empresa:
+        """The company that issues."""
+        ...
+
+    async def load(self, sessao_id: str) -> Sessao | None:
+        """One session of this conversation."""
+        ...
+
+    async def latest(self) -> tuple[Sessao, datetime] | None:
+        """The newest session and when it last changed."""
+        ...
+
+    async def repaired(self, sessao_id: str) -> bool:
+        """Whether a later session took this one's data up."""
+        ...
+
+    async def stopped(self, sessao: Sessao) -> bool:
+        """Whether the session's invoice waits for its person's word: nobody has accepted it for a day."""
+        ...
+
+    async def cancelled(self, sessao: Sessao) -> bool:
+        """Whether the session's invoice was issued, and is cancelled."""
+        ...
+
+    async def refused_instead(self, sessao: Sessao) -> Sessao | None:
+        """The newest session of which a refused invoice should have taken the place of this one's note."""
+        ...
+
+    async def wrong(self, sessao: Sessao) -> str | None:
+        """What its person said to be wrong with the session's cancelled note."""
+        ...
+
+    async def heard(self, wamid: str) -> Ouvida:
+        """What is known of a message that came before."""
+        ...
+
+    async def changes(self, wamids: Collection[str]) -> Sequence[Mudanca]:
+        """Every notice so far that one of these messages was edited or deleted."""
+        ...
+
+
+async def answer(pedido: Pedido, memory: Records, hoje: date) -> Answer:
+    """Return the answer, the documents asked for, or a question; ``RETOMAR`` and ``REPETIR`` are the plan's."""
+    if pedido.documento is None and pedido.clientes:
+        found = await clients_named(memory, pedido.clientes[0])
+        if not found.certo:
+            return memory_texts.qual_cliente(pedido.clientes[0], found.possiveis)
+        pedido = replace(pedido, documento=found.possiveis[0].documento)
+    return await _answer(pedido, memory, hoje)
+
+
+async def _answer(pedido: Pedido, memory: Records, hoje: date) -> Answer:
+    match pedido.tipo:
+        case RequestKind.SEGUNDA_VIA | RequestKind.EMAIL:
+            return await (_mail if pedido.tipo is RequestKind.EMAIL else _copy)(pedido, memory)
+        case RequestKind.MINHAS_NOTAS:
+            return await _list(pedido, memory, hoje)
+        case RequestKind.TOTAL:
+            return await _total(pedido, memory, hoje)
+        case RequestKind.LIMITE_MEI:
+            return _limite(await memory.mei(hoje))
+        case RequestKind.STATUS:
+            achadas = await memory.notes(1, numero=pedido.numero, documento=pedido.documento, autorizadas=False)
+            return pedidos.status(next(iter(achadas), None), pedido.numero)
+        case RequestKind.ATENDENTE:
+            return staff_messages.chamada(ja=await memory.called())
+        case RequestKind.PARAR:
+            return pedidos.parar()
+        case RequestKind.CANCELAR_NOTA:
+            return pedidos.cancelar_emitida(pedido.numero)
+        case RequestKind.RETOMAR | RequestKind.REPETIR:
+            return pedidos.nada_a_retomar()
+        case _:
+            assert_never(pedido.tipo)
+
+
+def _limite(medidor: Medidor | None) -> str:
+    return records.limite_mei(medidor) if medidor else records.sem_mei()
+
+
+async def _list(pedido: Pedido, memory: Records, hoje: date) -> str:
+    if pedido.quando is None:
+        return pedidos.minhas_notas(await memory.notes(LISTADAS, documento=pedido.documento))
+    periodo = pedido.quando.em(hoje)
+    return records.lista(periodo, await memory.issued(periodo, pedido.documento), pedido.cliente)
+
+
+async def _total(pedido: Pedido, memory: Records, hoje: date) -> str:
+    periodo = pedido.quando.em(hoje) if pedido.quando else MesOuAno(hoje.year)
+    mei = await memory.mei(hoje) if periodo.ano == hoje.year and pedido.documento is None else None
+    return records.total(periodo, await memory.issued(periodo, pedido.documento), mei, pedido.cliente)
+
+
+async def _copy(pedido: Pedido, memory: Records) -> str | tuple[EnviarArquivo, ...]:
+    achadas = await memory.notes(1, numero=pedido.numero, documento=pedido.documento)
+    if achadas:
+        return tuple(pedidos.segunda_via(achadas[0], formato) for formato in pedido.formatos)
+    return memory_texts.sem_nota_para(pedido.cliente) if pedido.cliente else await _none_of(pedido.numero, memory)
+
+
+async def _mail(pedido: Pedido, memory: Records) -> str | Mensagem:
+    """Ask before a note goes to an address, as a wrong one cannot be undone; where no mail goes the plan sends files.
+
+    Of an address nothing is guessed: it was said once, or is the one that the note's client is known by.
+    """
+    nota = next(iter(await memory.notes(1, numero=pedido.numero, documento=pedido.documento)), None)
+    if nota is None:
+        return memory_texts.sem_nota_para(pedido.cliente) if pedido.cliente else await _none_of(pedido.numero, memory)
+    if not memory.mails:
+        return pedidos.sem_email(nota)
+    if nota.cancelada:
+        return pedidos.email_de_cancelada(nota)
+    ditos = pedido.emails or tuple(filter(None, [await memory.email_of(nota.documento)]))
+    try:
+        [email] = map(normalised, ditos)
+    except ValueError:  # none, several, or what is no address
+        return pedidos.qual_email(nota, ditos)
+    return pedidos.ask_to_mail(nota, email, randbelow(QUESTIONS))
+
+
+async def _none_of(numero: str | None, memory: Records) -> str:
+    """Say that no note has this number, and offer the one note whose number ends with it."""
+    shown = [nota.numero or "" for nota in await memory.notes(LOOKED_AT)] if numero else []
+    ends = [each for each in shown if each.endswith(numero or "")]
+    return pedidos.sem_nota(numero, ends[0] if len(ends) == 1 else None)
 
 
 MIN_WORDS: Final = 3  # of a question that is one by itself: "já foi?" is about what is at hand

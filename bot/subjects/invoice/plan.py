@@ -1,28 +1,30 @@
-"""Turns one arrival into events for one session of an invoice: buttons first, then words."""
+"""Turns one arrival into events for one session of an invoice: buttons first, then words.
+
+What words after an ended invoice have to do with it: they mend it, go on with it, or begin another one.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from typing import Protocol
 
-from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
-from bot.subjects.invoice.acts import answer_to
-from bot.subjects.invoice.earlier import after_expiry, broke_off, lapsed, repairs
-from bot.subjects.invoice.repeat import as_it_stands_now, repeated, repeated_note, substituted, usual, with_offer
-from bot.subjects.invoice.requests import answer
-from bot.subjects.invoice.words import asked, begun, said
-from extractor.contract import Ato
+from bot.conversation.inbound import SILENT, Apagada, Edicao, Entrada, Outro, Palavras, Toque
+from bot.subjects.invoice.acts import ActRow, Memory, answer, answer_to, asked, begun, said
+from bot.subjects.invoice.clients import as_it_stands_now, repeated, repeated_note, substituted, usual, with_offer
+from extractor.contract import Ato, Extraction
 from extractor.requests.requests import Pedido, RequestKind
 from extractor.requests.several import behind_yes, may_be_another
+from extractor.utterance import Utterance
 from state_machine.catalogue import acts, messages, staff_messages
+from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.acts import EQUIPE
 from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.invoice.draft import Rascunho
-from state_machine.invoice.field_table import field_named
+from state_machine.invoice.field_table import field_named, obrigatorios
 from state_machine.invoice.fields import Campo
-from state_machine.machine.effects import Mensagem
+from state_machine.invoice.session import EnviarArquivo, Estado, Mensagem, Sessao
 from state_machine.machine.events import (
     Abriu,
     Apagou,
@@ -41,21 +43,61 @@ from state_machine.machine.events import (
     PediuCorrecao,
     QuisAinda,
 )
-from state_machine.machine.states import Estado
-from state_machine.proposal.origin import proposed_by
+from state_machine.proposal import proposed_by
 from state_machine.values.local_time import local_day
-from state_machine.values.text.message_spans import Escrita
+from state_machine.values.text import Escrita
 
-if TYPE_CHECKING:
-    from datetime import datetime
 
-    from bot.conversation.inbound import Entrada
-    from bot.subjects.invoice.acts import ActRow
-    from bot.subjects.invoice.requests import Memory
-    from extractor.contract import Extraction
-    from extractor.utterance import Utterance
-    from state_machine.machine.effects import EnviarArquivo
-    from state_machine.machine.session import Sessao
+class Repaired(Protocol):
+    """The part of the conversation's memory that is asked here."""
+
+    async def repaired(self, sessao_id: str) -> bool:
+        """Whether a later session took this one's data over."""
+        ...
+
+
+async def lapsed(ultima: Sessao, memory: Repaired) -> bool:
+    """True when the user speaks as if the invoice that expired were still open (a yes without a summary is talk)."""
+    return ultima.estado is Estado.EXPIRADO and not await memory.repaired(ultima.sessao_id)
+
+
+async def broke_off(ultima: Sessao, memory: Repaired) -> bool:
+    """True when the last invoice expired while its data were still being collected, and had some."""
+    open_ended = ultima.rascunho != Rascunho() and not ultima.rascunho.completo
+    return open_ended and await lapsed(ultima, memory)
+
+
+def after_expiry(antiga: Sessao, evento: Evento) -> tuple[tuple[Evento, ...], str | None]:
+    """Go on with what the expired invoice had, or begin another where the words tell again what it had; say which.
+
+    Returns the events of a new session, and the one whose data it takes over.
+
+    What is shown after an expiry is confirmed anew: the answer is the last word, so that no yes of before counts.
+    """
+    rascunho = antiga.rascunho
+    fields = _fields(evento) if isinstance(evento, Informou) else frozenset()
+    ditos = (evento,) if fields else ()
+    if Campo.DOCUMENTO in fields:
+        fields -= {Campo.NOME}  # of whom the document names
+    if fields <= {campo for campo in obrigatorios() if rascunho.validado(campo) is None}:
+        aviso = PediuAjuda(anuncio.guardei(antiga), aberto=True)
+        return (Abriu(rascunho), *ditos, aviso), antiga.sessao_id
+    return (Abriu(), *ditos, PediuAjuda(anuncio.comecei_outra(antiga), aberto=True)), None
+
+
+def _fields(evento: Informou) -> frozenset[Campo]:
+    return frozenset({c.campo for c in evento.candidates} | {d.campo for d in evento.doubts})
+
+
+async def repairs(evento: Informou, ultima: Sessao, memory: Repaired) -> bool:
+    """True when the words mend the invoice that was just rejected, rather than begin another one."""
+    if ultima.estado is not Estado.REJEITADO or await memory.repaired(ultima.sessao_id):
+        return False
+    fields = _fields(evento)
+    if ultima.pendente is not None:
+        return fields == {ultima.pendente}
+    return len(fields) == 1 and Campo.NOME not in fields  # somebody else's name is somebody else's invoice
+
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
 CONFIRMED = frozenset({Estado.PROCESSANDO, Estado.APROVADO, Estado.ERRO})  # their words are at the authority

@@ -1,26 +1,33 @@
-"""The invoice under construction: takes every turn that no other subject took, and what becomes of what it issued."""
+"""The invoice under construction: takes every turn that no other subject took, and what becomes of what it issued.
+
+Asks the extractor what a turn's words say, and keeps a model's reading, so that a retried turn replays it.
+"""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import structlog
+from pydantic import TypeAdapter, ValidationError
 
 from bot.budgets import Voice
-from bot.conversation.addresses import as_address
-from bot.conversation.customers import as_cadastro
-from bot.conversation.fitness import as_fit
-from bot.conversation.inbound import Palavras
-from bot.conversation.memory import ConversationMemory
-from bot.conversation.session_events import replanned
-from bot.conversation.subject import one_row
+from bot.conversation.inbound import Chegada, Edicao, Outro, Palavras, joined
+from bot.conversation.memory import ConversationMemory, as_address
+from bot.conversation.session_events import as_fit, replanned
+from bot.conversation.subject import Resources, RowHandler, Turn, as_cadastro, one_row
 from bot.loops.jobs import Deadline
-from bot.subjects.cancellation.asides import open_question, with_question
-from bot.subjects.invoice.clients import ClientFinder
+from bot.ports import Extractor
+from bot.subjects.cancellation import open_question, with_question
+from bot.subjects.invoice.acts import begun, said
+from bot.subjects.invoice.clients import ClientFinder, MeiMeter
 from bot.subjects.invoice.facts import (
+    CLOCKS_APART,
+    StaffOrders,
     apart_from_proposal,
     as_amount,
     as_forgotten,
@@ -36,21 +43,25 @@ from bot.subjects.invoice.facts import (
     needs_right,
 )
 from bot.subjects.invoice.plan import Plano, decides, plan
-from bot.subjects.invoice.reading import Reader, as_it_stands
-from bot.subjects.invoice.staff_orders import StaffOrders
-from bot.subjects.invoice.words import said
-from bot.subjects.invoice.yearly_limit import MeiMeter
+from extractor.contract import Context, Extraction
+from extractor.utterance import Utterance, corrections, understand
 from persistence.api import approvals
-from persistence.conversations import conversations, person_asked, snapshots
+from persistence.conversations import conversations, handoff, snapshots
+from persistence.db.connection import Connection
 from persistence.fiscal import attempts, history
 from persistence.people import companies as people
+from persistence.people.companies import Empresa
 from persistence.queue import outbox
-from persistence.rows.inbox_rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
+from persistence.queue.lanes import InboxRow, Lanes, Lease
+from persistence.rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
 from persistence.versions import AnotherVersionError, known
 from state_machine.catalogue import messages
-from state_machine.catalogue.choices import unica_leitura
-from state_machine.invoice.draft import Rascunho
+from state_machine.catalogue.questions import mostra_leituras, unica_leitura
+from state_machine.invoice.choices import Costume
+from state_machine.invoice.draft import Cadastro, Rascunho, sem_editada
+from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
+from state_machine.invoice.session import Estado, Sessao
 from state_machine.machine.events import (
     Abriu,
     Cancelou,
@@ -61,27 +72,130 @@ from state_machine.machine.events import (
     EmissaoFalhou,
     EmissaoParada,
     Escolheu,
+    Evento,
     Informou,
     MudouEmissor,
     NotaAutorizada,
     NotaRejeitada,
     PrazoVencido,
 )
-from state_machine.machine.session import Sessao
-from state_machine.proposal.origin import proposed_by
-from state_machine.values.local_time import SAO_PAULO
+from state_machine.proposal import proposed_by
+from state_machine.values.local_time import SAO_PAULO, local_day
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from datetime import datetime
+_EXTRACTION = TypeAdapter(Extraction)
 
-    from bot.conversation.subject import Resources, RowHandler, Turn
-    from persistence.db.connection import Connection
-    from persistence.people.companies import Empresa
-    from persistence.queue.lanes import InboxRow, Lease
-    from state_machine.invoice.draft import Cadastro
-    from state_machine.invoice.known_clients import Costume
-    from state_machine.machine.events import Evento
+
+class Reader:
+    """Reads for one company what the people of a conversation write."""
+
+    def __init__(self, extractor: Extractor, lanes: Lanes) -> None:
+        self._extractor = extractor
+        self._lanes = lanes
+
+    async def all_words(
+        self, chegada: Chegada, sessao: Sessao | None, empresa: Empresa, agora: datetime
+    ) -> Utterance | None:
+        """Return what the arrival's words say, ``None`` if it has none."""
+        match chegada.entrada:
+            case Palavras(texto):
+                pass
+            case Edicao(original, str(texto)):
+                sessao = without(sessao, original)
+            case _:
+                return None
+        key = [row.id for row in chegada.rows]
+        kept = _load(chegada.rows[-1].interpretacao, key)
+        if kept:
+            return Utterance(texto, kept)
+        dita = await read(texto, sessao, empresa, agora, self._extractor, chegada.contato.conversa)
+        if dita.dados.modelo_usado:
+            stored = {"rows": key, "leitura": _EXTRACTION.dump_python(dita.dados, mode="json")}
+            await self._lanes.store_interpretation(chegada.rows[-1].id, stored)
+        return dita
+
+    async def own_words(
+        self, chegada: Chegada, sessao: Sessao | None, empresa: Empresa, agora: datetime
+    ) -> Utterance | None:
+        """Return what those words say that may decide, ``None`` where that is all of them, or none."""
+        proprias = chegada.entrada.proprias if isinstance(chegada.entrada, Palavras) else None
+        if not proprias:
+            return None
+        return await read(proprias, sessao, empresa, agora, self._extractor, chegada.contato.conversa)
+
+    async def corrected(self, errado: str, sessao: Sessao, empresa: Empresa, agora: datetime) -> Informou | None:
+        """Return what a complaint about an issued note says to a draft with its data (``sessao``), where it does.
+
+        What stood there before was wrong: it is no second reading of what is right. A reading without doubts comes
+        before one with some.
+        """
+        dito = None
+        for words in corrections(errado):
+            leitura = (await read(words, sessao, empresa, agora, self._extractor, sessao.conversa)).dados
+            novos = tuple(c for c in leitura.candidates if c.valor != sessao.rascunho.validado(c.campo))
+            if novos or leitura.doubts or leitura.clear:
+                lido = Informou(novos, leitura.doubts, leitura.clear | {c.campo for c in novos})
+                if novos and not leitura.doubts:
+                    return lido
+                dito = dito or lido
+        return dito
+
+
+async def as_it_stands(chegada: Chegada, memory: ConversationMemory) -> Chegada:
+    """Leave out what arrived late and has been edited or deleted meanwhile: the notice of that overtook it."""
+    if not isinstance(chegada.entrada, Palavras):
+        return chegada
+    arrived = {row.chave: row.recebido_em for row in chegada.rows}
+    late = {e.mensagem for e in chegada.entrada.escritas if e.em and arrived[e.mensagem] - e.em > CLOCKS_APART}
+    gone = {change.original for change in await memory.changes(late)} if late else set()
+    left = [escrita for escrita in chegada.entrada.escritas if escrita.mensagem not in gone]
+    if len(left) == len(chegada.entrada.escritas):
+        return chegada
+    return replace(chegada, entrada=joined(left) if left else Outro("revoke"))
+
+
+async def read(
+    texto: str, sessao: Sessao | None, empresa: Empresa, agora: datetime, extractor: Extractor, conversa: str = ""
+) -> Utterance:
+    """Ask what the words say, in the light of what the conversation knows."""
+    rascunho = sessao.rascunho if sessao else None
+    conhecidos = {c: v for c in FIELDS if (v := rascunho.validado(c))} if rascunho else {}
+    contexto = Context(
+        hoje=local_day(empresa.municipio_ibge, agora),
+        pendente=sessao.pendente if sessao else None,
+        resumo_mostrado=sessao is not None and _awaits_yes(sessao),
+        conhecidos=conhecidos,
+        proprios=frozenset({empresa.cnpj}),
+        conversa=conversa,
+    )
+    return await understand(texto, contexto, extractor, drafting=begun(sessao))
+
+
+def _awaits_yes(sessao: Sessao) -> bool:
+    """The summary does, also with two amounts, and so does the only reading of a field in doubt."""
+    return sessao.estado is Estado.AGUARDANDO_CONFIRMACAO or mostra_leituras(sessao.rascunho)
+
+
+def without(sessao: Sessao | None, mensagem: str | None) -> Sessao | None:
+    """Return the session as it was before a message: the light in which that one is read again."""
+    if sessao is None or mensagem is None:
+        return sessao
+    ditos = [campo for campo in FIELDS if sessao.rascunho.campo(campo).mensagem == mensagem]
+    if not ditos:
+        return sessao
+    rascunho = sem_editada(sessao.rascunho, mensagem, ())
+    pendente = ditos[0] if len(ditos) == 1 else None
+    return replace(sessao, rascunho=rascunho, estado=Estado.DADOS_INCOMPLETOS, pendente=pendente)
+
+
+def _load(kept: Any, rows: Sequence[int]) -> Extraction | None:
+    """Return the kept reading if it is of exactly these rows; more may have arrived since."""
+    if not isinstance(kept, dict) or kept.get("rows") != list(rows):
+        return None
+    try:
+        return _EXTRACTION.validate_python(kept.get("leitura"))
+    except ValidationError:  # kept by another version of us
+        return None
+
 
 _UNBORN: Final = "nova"  # id of a session that no row has yet
 
@@ -166,7 +280,7 @@ class Invoice:
                 )
             self._answer(connection, turn, plano, voz, beside=sessao is not None)
             if plano.chama is not None:
-                person_asked.ask(connection, turn.lease.lane, plano.chama)
+                handoff.ask(connection, turn.lease.lane, plano.chama)
         if sessao is None or sessao.espera_usuario:  # nothing is to be issued
             self._r.ring_delivery()
         else:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from gateway import process_apart
 from gateway.nacional.layouts import MAX_BYTES
 from gateway.nacional.processes.danfse_process import DRAWN, HEADER, WATERMARKS
 from state_machine.values.errors import ProsaError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Watermark = Literal["cancelada", "substituida"]
 

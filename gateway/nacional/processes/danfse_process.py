@@ -15,7 +15,7 @@ from lxml import etree
 
 from gateway.nacional.layouts import NS, parse
 from gateway.nacional.note import read
-from state_machine.values.text.latin import latin1
+from state_machine.values.text import latin1
 
 LIMITS: Final = {
     resource.RLIMIT_AS: 512 * 1024 * 1024,  # bytes; a page takes 110 million of them

@@ -10,10 +10,11 @@ import base64
 import json
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, assert_never
+from typing import Annotated, Any, Final, Literal, assert_never
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -21,21 +22,16 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from pydantic import Base64Bytes, BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
 from gateway import process_apart
-from gateway.keys.nfse import ChaveNFSe
+from gateway.certificate.connections import OpenA1
+from gateway.keys import ChaveNFSe
 from gateway.nacional import dps, event, payload
-from gateway.nacional.layouts import layout_for
+from gateway.nacional.layouts import Layout, layout_for
 from gateway.nacional.signature import sign
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.documents import CNPJ
 from state_machine.values.errors import ProsaError
 from state_machine.values.local_time import SAO_PAULO
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gateway.certificate.access import OpenA1
-    from gateway.nacional.layouts import Layout
 
 DEADLINE: Final = 10.0  # seconds for one document; it takes some ten milliseconds, and the first a second
 MOST: Final = 2  # processes: as many as the cores that a worker is given

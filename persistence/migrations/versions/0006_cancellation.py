@@ -1,8 +1,11 @@
 """cancellation of an issued note."""
 
+from __future__ import annotations
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
+
 
 revision = '0006'
 down_revision = '0005'

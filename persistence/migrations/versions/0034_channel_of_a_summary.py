@@ -1,7 +1,10 @@
-'''by which channel, and in which environment, a session's invoice would be issued.'''
+"""by which channel, and in which environment, a session's invoice would be issued."""
+
+from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
+
 
 revision = '0034'
 down_revision = '0033'

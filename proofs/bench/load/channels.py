@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from operations.certificate.custody import keep_certificate
+from operations.certificate import keep_certificate
 from persistence.crypto import KEY_BYTES, Vault, parse_keys
 from proofs.demo.world import COMPANY, NATIONAL_COMPANY, SENHA
 from proofs.sandbox.nacional.authority import Authority

@@ -17,9 +17,9 @@ import aiohttp
 
 from gateway.registry import REGISTRY
 from operations.company import add_company
-from persistence.conversations import register_cache
+from persistence import outside
 from persistence.db.engine import Database
-from persistence.embedded.parent_death import die_with_parent
+from persistence.embedded.home import die_with_parent
 from proofs.bench.load.channels import PLUGNOTAS, PROCESSING
 from proofs.bench.load.line import STATUSES, Line
 from proofs.bench.machine.child import ROOT
@@ -129,7 +129,7 @@ async def admit(url: str, people: int, channel: Channel = PLUGNOTAS, urls: Mappi
         await channel.ready(database, urls)
         async with database.transaction() as connection:  # as after the first days: the register is asked once a month
             for cnpj, entry in companies().items():
-                await register_cache.put(connection, cnpj, entry)
+                await outside.cache_company(connection, cnpj, entry)
     finally:
         await database.close()
 

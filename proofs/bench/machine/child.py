@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bot
-from persistence.embedded.parent_death import die_with_parent
+from persistence.embedded.home import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

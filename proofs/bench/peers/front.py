@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
-from bot.process.run import serving, settle
-from bot.process.shutdown import Ending
+from bot.process.run import Ending, serving, settle
 from telemetry.logs import configure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from persistence.queue.arrival import Arrival
+    from persistence.queue.inbox import Arrival
 
 SECRET = b"sandbox-app-secret"
 EMPTY_ANSWER = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n{"status":"ok"}'

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import uvloop
 
 from bot.loops.worker import LaneWorker
-from bot.process.shutdown import Ending
-from bot.wiring.stores import LANE_LEASE_SECONDS
+from bot.process.run import Ending
+from bot.wiring.outside import LANE_LEASE_SECONDS
 from persistence.db.engine import Database
 from persistence.queue.lanes import Lanes
 from proofs.bench.peers.front import started

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 
 from persistence.db.engine import Database
-from persistence.queue.arrival import Arrival
-from persistence.queue.entrance import CHANNEL
-from persistence.queue.inbox import Inbox
+from persistence.queue.inbox import CHANNEL, Arrival, Inbox
 from proofs.bench.figure import Figure
 from proofs.bench.machine.cpu import Meter
 

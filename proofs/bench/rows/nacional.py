@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from gateway.http.mutual_tls import client_context_apart
-from gateway.keys.nfse import ChaveNFSe
+from gateway.certificate.connections import client_context_apart
+from gateway.keys import ChaveNFSe
 from gateway.nacional import payload
 from gateway.nacional.dps import Circunstancias, build, id_dps
 from gateway.nacional.layouts import Layout

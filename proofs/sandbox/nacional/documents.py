@@ -11,8 +11,7 @@ from lxml import etree
 from xsdata.formats.dataclass.serializers import XmlSerializer
 from xsdata.formats.dataclass.serializers.config import SerializerConfig
 
-from gateway.nacional.layouts import NS, check, parse
-from gateway.nacional.nt009 import reshaped
+from gateway.nacional.layouts import NS, check, parse, reshaped
 from gateway.nacional.signature import sign
 from proofs.sandbox.cnpj_register import any_company, companies
 from proofs.sandbox.nacional.model import MEI, NORMAL, SUBSTITUICAO, path, text

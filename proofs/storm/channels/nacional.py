@@ -7,7 +7,7 @@ import secrets
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from operations.certificate.custody import keep_certificate
+from operations.certificate import keep_certificate
 from persistence.crypto import KEY_BYTES, Vault, parse_keys
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.nacional.sefin import NacionalConfig

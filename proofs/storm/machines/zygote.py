@@ -20,7 +20,7 @@ import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from persistence.embedded.parent_death import die_with_parent
+from persistence.embedded.home import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

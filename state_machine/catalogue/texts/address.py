@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from state_machine.invoice.fields import Motivo
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from state_machine.values.address import EnderecoDito
+from state_machine.values.address import EnderecoDito
 
 PERGUNTA: Final = (
     "Qual é o endereço do cliente? O CEP e o número bastam; se preferir, manda rua, número, bairro, cidade/UF e CEP."

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from state_machine.catalogue.texts.substitution import fim
-from state_machine.machine.effects import Botao, Mensagem
+from state_machine.invoice.session import Botao, Mensagem
+from state_machine.invoice.summary import fim
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
-from state_machine.values.text.length import apara
+from state_machine.values.text import apara
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from state_machine.cancellation.machine import Cancelamento, NotaEmitida
+
 
 SAO_PAULO = ZoneInfo("America/Sao_Paulo")
 BOTOES_MAX = 3  # WhatsApp shows no more on a message

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import date
 
-from state_machine.machine.effects import Mensagem
-from state_machine.values.text.length import apara
-
-if TYPE_CHECKING:
-    from datetime import date
+from state_machine.invoice.session import Mensagem
+from state_machine.values.text import apara
 
 _NOME_MAX = 200  # UTF-16 units of a company's name
 _RECEBIDO = (

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from state_machine.catalogue.choices import LINHA_MAX
-from state_machine.catalogue.texts.substitution import fim
+from state_machine.catalogue.questions import LINHA_MAX
+from state_machine.catalogue.requests import NotaListada
+from state_machine.invoice.choices import Cliente, Costume
 from state_machine.invoice.draft import LEITURA_MAX
-from state_machine.invoice.summary import legivel, resumo
-from state_machine.machine.effects import Botao, Mensagem, Opcao
+from state_machine.invoice.session import Botao, Mensagem, Opcao, Sessao
+from state_machine.invoice.summary import fim, legivel, resumo
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
-from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, apara, tamanho
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from state_machine.catalogue.requests import NotaListada
-    from state_machine.invoice.known_clients import Cliente, Costume
-    from state_machine.machine.session import Sessao
+from state_machine.values.text import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
 NOMEADOS = 3  # clients named in the text of a question; its list shows more
 _SERVICO_MAX = 120  # UTF-16 units of a service that is offered

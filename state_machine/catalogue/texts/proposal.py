@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.fields import Campo
-from state_machine.machine.effects import Mensagem
+from state_machine.invoice.session import Mensagem
 from state_machine.values.money import formata_brl
-
-if TYPE_CHECKING:
-    from state_machine.invoice.draft import Rascunho
 
 TITULO: Final = "*Um sistema da sua empresa propôs esta nota.*\nConfere? Só sai se você tocar em Confirmar."
 

@@ -16,7 +16,7 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from bot.cli.doctor import _look
-from bot.operator import doctor, doctor_upstreams
+from bot.operator import doctor
 from bot.settings import Settings
 from operations.company import CompanyForm, add_company
 from persistence.db.engine import Database
@@ -167,7 +167,7 @@ def test_a_clock_that_is_off(seconds: int, verdict: str) -> None:
 )
 async def test_meta_refuses(settings: Settings, change: dict[str, Any], subject: str, verdict: str, word: str) -> None:
     """A wrong token, a wrong id, nobody there, nothing to ask with: each names its setting."""
-    [(said, words)] = lines(await doctor_upstreams.about_meta(settings.model_copy(update=change)), subject)
+    [(said, words)] = lines(await doctor.about_meta(settings.model_copy(update=change)), subject)
     assert (said, word in words) == (verdict, True)
 
 
@@ -199,7 +199,7 @@ async def test_a_webhook_that_does_not_arrive(
 ) -> None:
     """None registered, another's, one behind which nobody listens; the gateway's word alone is no failure."""
     change(world)
-    [(said, words)] = lines(await doctor_upstreams.about_gateway(settings), "gateway: webhook")
+    [(said, words)] = lines(await doctor.about_gateway(settings), "gateway: webhook")
     assert (said, word in words) == (verdict, True)
     assert ("não conferida com o serviço real" in words) == (verdict == "aviso")
 
@@ -208,7 +208,7 @@ async def test_a_webhook_that_our_proxy_refuses(world: World, settings: Settings
     """Somebody answers at the registered address, and not with 200."""
     async with answering(502) as proxy:
         world.plugnotas.courier.url = f"{proxy}/webhooks/gateway/{world.config.plugnotas.webhook_secret}"
-        [(said, words)] = lines(await doctor_upstreams.about_gateway(settings), "gateway: webhook")
+        [(said, words)] = lines(await doctor.about_gateway(settings), "gateway: webhook")
     assert (said, "HTTP 502" in words) == ("falha", True)
 
 
@@ -226,7 +226,7 @@ async def test_the_gateway_refuses(
     settings: Settings, change: dict[str, Any], subject: str, verdict: str, word: str
 ) -> None:
     """A wrong token, none, half of them, nobody there: each names its setting; without PlugNotas none is missing."""
-    [(said, words)] = lines(await doctor_upstreams.about_gateway(settings.model_copy(update=change)), subject)
+    [(said, words)] = lines(await doctor.about_gateway(settings.model_copy(update=change)), subject)
     assert (said, word in words) == (verdict, True)
 
 
@@ -234,8 +234,8 @@ async def test_a_clock_that_differs_from_metas(settings: Settings) -> None:
     """The Date header of an answer is what this machine's clock is held against, whatever the answer was."""
     async with answering(500, Date=format_datetime(datetime.now(UTC) - timedelta(minutes=5))) as late:
         changed = settings.model_copy(update={"whatsapp_api_url": late, "plugnotas_url": late})
-        meta = lines(await doctor_upstreams.about_meta(changed), "relógio e Meta")
-        gateway = await doctor_upstreams.about_gateway(changed)
+        meta = lines(await doctor.about_meta(changed), "relógio e Meta")
+        gateway = await doctor.about_gateway(changed)
     assert [verdict for verdict, _ in meta] == ["falha"]
     assert [verdict for verdict, _ in lines(gateway, "relógio e gateway")] == ["falha"]
     assert [verdict for verdict, _ in lines(gateway, "gateway: token")] == ["aviso"]

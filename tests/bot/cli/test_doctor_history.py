@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import SecretStr
 
-from bot.operator.doctor_history import about_history, about_replicas
+from bot.operator.doctor import about_history, about_replicas
 from bot.settings import Settings
 from persistence.db.engine import Database
-from persistence.witness.row import Witness
+from persistence.witness import Witness
 
 if TYPE_CHECKING:
     from bot.operator.doctor import Achado

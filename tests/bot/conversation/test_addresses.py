@@ -6,19 +6,18 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from bot.conversation.addresses import as_address
 from bot.conversation.inbound import Palavras
-from bot.subjects.invoice.words import said
+from bot.conversation.memory import as_address
+from bot.subjects.invoice.acts import said
 from extractor.contract import Context
 from extractor.rules import extract
 from extractor.utterance import Utterance
-from gateway.register.cep import CepEntry
-from gateway.register.cnpj import NotFound, Unavailable
+from gateway.register import CepEntry, NotFound, Unavailable
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.fields import Campo
+from state_machine.invoice.session import Estado
 from state_machine.machine.events import Abriu, Informou
-from state_machine.machine.states import Estado
-from state_machine.values.text.message_spans import Escrita
+from state_machine.values.text import Escrita
 from tests.state_machine.made_sessions import AGORA, diz, no_resumo, nova, resposta
 
 PAULISTA = "Avenida Paulista, 1000, Bela Vista, São Paulo/SP, 01310-100 (IBGE 3550308)"

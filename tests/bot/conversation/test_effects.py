@@ -14,8 +14,7 @@ from gateway.port import Endereco
 from persistence.people.companies import Empresa
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate
-from state_machine.machine.effects import Emitir
-from state_machine.machine.session import Sessao
+from state_machine.invoice.session import Emitir, Sessao
 
 SHOWN = datetime(2026, 12, 1, 1, 30, tzinfo=UTC)  # in São Paulo the last half hour but one of November
 TAPPED = datetime(2026, 12, 1, 15, 0, tzinfo=UTC)

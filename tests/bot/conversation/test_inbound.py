@@ -8,7 +8,7 @@ import pytest
 from bot.conversation import inbound
 from bot.conversation.inbound import TURN_CHARS, Apagada, Chegada, Edicao, Outro, Palavras, Toque
 from persistence.queue.lanes import InboxRow
-from state_machine.values.text.message_spans import Escrita
+from state_machine.values.text import Escrita
 
 LANE = "106:BR.77"
 ACTIONS = {"confirmar", "cancelar", "refazer", "usar"}

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from bot.delivery.sender import Delivery
-from bot.delivery.ticks import Ticks
+from bot.delivery.sender import Delivery, Ticks
 from gateway.whatsapp.errors import Broken
 from persistence.db.engine import Database
 from persistence.queue import outbox
@@ -18,10 +17,10 @@ from tests.stored_work import clear, emission, note
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.delivery.attachments import Attachments, NotYet
+    from bot.delivery.mailing import Attachments, NotYet
     from gateway.whatsapp.errors import Failure, SendResult
     from persistence.queue.lanes import InboxRow, Lanes, Lease
-    from state_machine.machine.effects import EnviarArquivo
+    from state_machine.invoice.session import EnviarArquivo
 
 CAPTION = "NFS-e 42 autorizada · R$ 1.500,00 · Padaria"
 TOLD = f"{CAPTION}\nO PDF dela não chegou pelo WhatsApp. Para receber, escreve _segunda via da nota 42_."

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from bot.delivery import mailing
-from bot.delivery.attachments import Attachments
-from bot.delivery.mailing import SEND_WITHIN, Mailing, MailPolicy
-from bot.delivery.note_files import NoteFiles
+from bot.delivery.mailing import SEND_WITHIN, Attachments, Mailing, MailPolicy, NoteFiles
 from bot.loops.pump import Pump
 from gateway.mail.client import MailConnection, mail_tls
-from gateway.mail.server import MailServer
+from gateway.mail.message import MailServer
 from persistence.batches import records, work
 from persistence.db.engine import Database
 from proofs.sandbox.mailbox import Mailbox

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pytest
 
-from bot.delivery.attachments import Attachments
-from bot.delivery.mailing import Mailing, MailPolicy
-from bot.delivery.note_files import NoteFiles
+from bot.delivery.mailing import Attachments, Mailing, MailPolicy, NoteFiles
 from bot.loops.pump import Pump
 from gateway.lines import Lines
 from gateway.mail.client import MailConnection, mail_tls
-from gateway.mail.server import MailServer
-from operations.batches.upload import Upload, upload
+from gateway.mail.message import MailServer
+from operations.batches import Upload, upload
 from persistence.batches import records
 from persistence.db.engine import Database
 from persistence.fiscal import notes

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-import bot.loops.schedule
-from bot.loops.jobs import Job, JobContext
-from bot.loops.schedule import Schedule, ScheduleSilentError
-from bot.subjects.table import jobs
+import bot.loops.jobs
+from bot.loops.jobs import Job, JobContext, Schedule, ScheduleSilentError
+from bot.wiring.handlers import jobs
 from persistence.db.engine import Database
 from persistence.people.retention import Prazos
 from persistence.queue.backlog import Backlog
@@ -80,7 +79,7 @@ async def test_starting_and_stopping(database: Database) -> None:
 
 async def test_a_scheduler_that_falls_silent_is_a_failure(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """When nothing is started any more, the loop ends with an error instead of looking alive for ever."""
-    monkeypatch.setattr(bot.loops.schedule, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(bot.loops.jobs, "BEAT_SECONDS", 0.05)
     replica = scheduler(database)
     async with asyncio.timeout(PATIENCE):
         running = asyncio.create_task(replica.run())

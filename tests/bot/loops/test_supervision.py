@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.loops.supervision import LoopEndedError, together
+from bot.loops.pump import LoopEndedError, together
 from tests.patience import PATIENCE
 
 

@@ -12,9 +12,8 @@ from structlog.testing import capture_logs
 import persistence.queue.lanes
 from bot.loops.worker import LaneWorker
 from persistence.db.engine import COMMAND_TIMEOUT, LOCK_TIMEOUT, Database
-from persistence.queue.arrival import Arrival
 from persistence.queue.backlog import Backlog
-from persistence.queue.inbox import Inbox
+from persistence.queue.inbox import Arrival, Inbox
 from persistence.queue.lanes import InboxRow, Lanes, Lease
 from persistence.versions import AnotherVersionError
 from telemetry.metrics import Metrics

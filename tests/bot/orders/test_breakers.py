@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
 
-import bot.orders.breakers
+import bot.wiring.outside
 from bot.loops.worker import process_name
-from bot.orders.breakers import Breakers
-from persistence import breakers
+from bot.wiring.outside import Breakers
+from persistence import outside
 from persistence.db.engine import Database
 from tests.owner import as_owner
 from tests.patience import PATIENCE
@@ -33,7 +33,7 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 async def _alive(database: Database) -> dict[tuple[str, str], Any]:
     async with database.transaction() as connection:
-        return {(row.processo, row.destino): row for row in await breakers.alive(connection)}
+        return {(row.processo, row.destino): row for row in await outside.live_breakers(connection)}
 
 
 @asynccontextmanager
@@ -100,7 +100,7 @@ async def test_a_silent_process_is_not_shown_and_then_forgotten(database: Databa
 async def test_a_database_that_refuses_ends_nothing(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """What could not be told is told when the database listens again."""
     warned = asyncio.Event()
-    monkeypatch.setattr(bot.orders.breakers.log, "warning", lambda *_args, **_fields: warned.set())
+    monkeypatch.setattr(bot.wiring.outside.log, "warning", lambda *_args, **_fields: warned.set())
     told = Breakers(database, "e:5:v", every=0.05)
     told.watch("gateway")
     await as_owner(database.pool, "ALTER TABLE disjuntor RENAME TO fora")

@@ -16,7 +16,7 @@ from bot.orders.order import MOST_FAILURES, Events, Instead, OrderWorker
 from bot.settings import Settings
 from gateway.lines import CallKind, Lines
 from gateway.registry import REGISTRY, Channels
-from persistence.claims.leases import Leases, OrderLeaseLostError, Taken
+from persistence.claims import Leases, OrderLeaseLostError, Taken
 from persistence.db.engine import Database
 from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal
 from state_machine.protocol.emission import Unknown

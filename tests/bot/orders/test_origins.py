@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from bot.orders.origins import ORIGINS, News, OriginRow, Origins
 from persistence.db.engine import Database
 from persistence.queue.inbox import Inbox
-from persistence.rows.inbox_rows import CancellationRow
-from state_machine.protocol.origin import CONVERSA
+from persistence.rows import CancellationRow
+from state_machine.protocol.channel import CONVERSA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from persistence.db.connection import Connection
-    from persistence.rows.inbox_rows import AvisoCancelamento
+    from persistence.rows import AvisoCancelamento
 
 OTHER = "agenda"
 

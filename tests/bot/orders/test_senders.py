@@ -16,7 +16,7 @@ from bot.settings import Settings
 from gateway.http.recording import Recorded
 from gateway.plugnotas.adapter import PlugNotas
 from persistence.db.clock import DatabaseClock
-from persistence.fiscal import cancellation_work, emissions, notes
+from persistence.fiscal import cancellations, emissions, notes
 from persistence.queue import outbox
 from proofs.demo.world import demo_settings
 from proofs.sandbox.world import World
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bot.house import House
     from bot.loops.pump import Pump
     from bot.orders.order import OrderWorker
-    from persistence.fiscal.cancellation_work import TarefaCancelamento
+    from persistence.fiscal.cancellations import TarefaCancelamento
     from persistence.fiscal.emissions import Tarefa
 
 LEASE = 60.0
@@ -73,7 +73,7 @@ class Standstill(Scene):
     async def taken_cancellation(self) -> TarefaCancelamento:
         """Take the cancellation that is due."""
         async with self.database.transaction() as connection:
-            [tarefa] = await cancellation_work.claim(connection, 10, LEASE, {})
+            [tarefa] = await cancellations.claim(connection, 10, LEASE, {})
             return tarefa
 
     async def heard(self, tarefa: Tarefa, answer: Found | Absent | CannotTell) -> Any:
@@ -125,7 +125,7 @@ async def test_a_worker_frozen_before_cancelling_sends_nothing(still: Standstill
 async def test_who_was_frozen_stops_before_the_lease_is_over(still: Standstill) -> None:
     """Later than that somebody else may have the work in hand."""
     assert 0 < still.issuing.send_within <= emissions.LEASES.seconds / 2
-    assert 0 < still.cancelling.send_within <= cancellation_work.LEASES.seconds / 2
+    assert 0 < still.cancelling.send_within <= cancellations.LEASES.seconds / 2
 
 
 async def test_what_a_dead_worker_was_sending_is_asked_about(still: Standstill) -> None:

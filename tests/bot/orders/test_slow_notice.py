@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
 
-import bot.orders.slow_notice
-from bot.orders.origins import Origins
-from bot.orders.slow_notice import SlowNotices
+import bot.orders.origins
+from bot.orders.origins import Origins, SlowNotices
 from persistence.db.engine import Database
 from persistence.queue.inbox import Inbox
 from tests.owner import as_owner
@@ -105,8 +104,8 @@ async def test_an_unknown_origin_is_left_to_the_release_that_knows_it(database: 
 async def test_a_database_that_refuses_ends_nothing(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who could not be told is told when the database listens again."""
     warned = asyncio.Event()
-    monkeypatch.setattr(bot.orders.slow_notice.log, "warning", lambda *_args, **_fields: warned.set())
-    monkeypatch.setattr(bot.orders.slow_notice, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(bot.orders.origins.log, "warning", lambda *_args, **_fields: warned.set())
+    monkeypatch.setattr(bot.orders.origins, "LOOK_EVERY", 0.05)
     await _order(database, "one", "pendente", 31.0)
     inbox = Inbox(database, 0.0)
     notices = SlowNotices(database, Origins(inbox), AFTER)

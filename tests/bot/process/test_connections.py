@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from bot.process import connections
-from bot.process.connections import MOST, RESERVED, Connections, affordable, bounded
-from bot.process.listening import listening
+from bot.process import run
+from bot.process.run import MOST, RESERVED, Connections, affordable, bounded
+from bot.process.servers import listening
 from tests.patience import PATIENCE
-from webhooks.addresses import networks
+from webhooks.whatsapp_payload import networks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -96,7 +96,7 @@ async def test_no_request_in_progress_is_cut() -> None:
 
 async def test_one_address_does_not_take_what_others_need(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger beyond its share loses its own oldest; whoever speaks for many has no such share."""
-    monkeypatch.setattr(connections, "is_trusted", lambda address, trusted: bool(trusted))
+    monkeypatch.setattr(run, "is_trusted", lambda address, trusted: bool(trusted))
     async with serving(Connections(most=10, per_address=1)) as server:
         server.go.set()
         mine, _ = await server.connect()
@@ -114,7 +114,7 @@ async def test_one_address_does_not_take_what_others_need(monkeypatch: pytest.Mo
 
 async def test_headers_that_do_not_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the first ones nor those after an answer, however they trickle."""
-    monkeypatch.setitem(connections.OPTIONS, "keepalive_timeout", 0.2)
+    monkeypatch.setitem(run.OPTIONS, "keepalive_timeout", 0.2)
     async with serving(Connections()) as server:
         server.go.set()
         for sent in (b"GET / HTTP/1.1\r\nX-Half:", ASK + b"GET / HTTP/1.1\r\nX-Half:"):

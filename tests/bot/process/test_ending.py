@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import bot.process.shutdown
+import bot.process.run
 from persistence.embedded import Embedded
 from tests.bot.process.prosa_process import END_SECONDS, ORPHAN_SECONDS, eventually, left, started
 from tests.held_port import held_port, listening
@@ -33,12 +33,12 @@ STUCK = {
     "the interpreter": "re.match('(a+)+$', 'a' * 64 + 'b')",
 }
 HANGS = """
-import asyncio, re, time, bot.orders.breakers
+import asyncio, re, time, bot.wiring.outside
 async def withdraw(self):
     print("stuck now", flush=True)
     {how}
-bot.orders.breakers.Breakers._withdraw = withdraw
-bot.orders.breakers.PATIENCE = 1e6
+bot.wiring.outside.Breakers._withdraw = withdraw
+bot.wiring.outside.PATIENCE = 1e6
 """
 STEPS = size(2, 32)  # moments of a start at which it is killed
 FIRST_START = 1.6  # seconds that a quiet machine takes; what is later is killed while it runs
@@ -164,7 +164,7 @@ def test_its_servers_die_with_it_when_it_is_killed(warm: Path, command: str) -> 
 
 def test_the_promise() -> None:
     """The end is cut before a container is killed, and before the ten seconds that operators read."""
-    assert bot.process.shutdown.END_SECONDS + bot.process.shutdown.DEAF_SECONDS < 10.0
+    assert bot.process.run.END_SECONDS + bot.process.run.DEAF_SECONDS < 10.0
 
 
 @pytest.mark.parametrize("how", STUCK)

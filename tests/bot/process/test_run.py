@@ -11,11 +11,10 @@ from aiohttp import web
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from bot.process.listening import listening
 from bot.process.run import COLLECT, PARTS, run, settle
-from bot.process.servers import open_storage
+from bot.process.servers import listening, open_storage
 from bot.settings import Settings
-from webhooks.addresses import networks
+from webhooks.whatsapp_payload import networks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

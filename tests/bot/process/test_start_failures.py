@@ -28,8 +28,8 @@ HOME = {"serve": "PROSA_HOME", "worker": "PROSA_HOME", "demo": "--home"}
 DIES = {
     "lanes": ("bot.loops.worker", "LaneWorker.run"),
     "deliveries": ("bot.loops.pump", "Pump.run"),
-    "breakers": ("bot.orders.breakers", "Breakers.run"),
-    "schedule": ("bot.loops.schedule", "Schedule.run"),
+    "breakers": ("bot.wiring.outside", "Breakers.run"),
+    "schedule": ("bot.loops.jobs", "Schedule.run"),
 }
 KILLER = """
 import asyncio, {module}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from operations.api.keys import make_key
+from operations.api import make_key
 from operations.company import add_company
 from persistence.db.engine import Database
 from proofs.demo.world import COMPANY

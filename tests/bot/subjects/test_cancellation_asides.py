@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.subjects.cancellation.asides import asks_aside
+from bot.subjects.cancellation import asks_aside
 from extractor.requests.cancellation import too_vague
 
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from bot.subjects.table import SUBJECTS, jobs
+from bot.wiring.handlers import SUBJECTS, jobs
 
 ROOT = Path(__file__).parents[3]
 BUTTON = re.compile(r'\bBotao\(f?"(\w+):')

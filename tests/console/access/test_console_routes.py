@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from yarl import URL
 
-from console.access.locks import HEADERS
-from console.app import create_console
-from console.routes import ROTAS
+from console.access.visit import HEADERS
+from console.app import ROTAS, create_console
 from persistence.access.accounts import Papel
 from scripts.route_table import COMMAND, refreshed
 from tests.patience import PATIENCE
@@ -18,7 +17,7 @@ from tests.patience import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from console.access.locks import Rota
+    from console.access.visit import Rota
     from tests.console.conftest import Browser, Office
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "console.md"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyotp
 import pytest
 
-from console.access.credentials import SENHA_MAX, SENHA_MIN, STEP_SECONDS, new_password, new_secret, step_of
+from console.deps import SENHA_MAX, SENHA_MIN, STEP_SECONDS, new_password, new_secret, step_of
 
 if TYPE_CHECKING:
     from tests.console.conftest import Office

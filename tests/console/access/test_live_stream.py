@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from console.access.accounts import enrol
-from console.live import STREAM_SECONDS
+from console.app import STREAM_SECONDS
 from persistence.access import accounts as staff
 from persistence.access.accounts import Papel
 from tests.patience import PATIENCE

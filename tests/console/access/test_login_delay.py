@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from console.access.accounts import unblock
-from console.access.credentials import NOBODY, Passwords
+from console.deps import NOBODY, Passwords
 from persistence.access.delay import CONTA, ENDERECO, PAR, PROPRIO, Regra
 from tests.narrowing import group
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from operations.batches.upload import upload
+from operations.batches import upload
 from persistence.access.accounts import Papel
-from persistence.staff.pulse import pulse
+from persistence.staff.queue import pulse
 from tests.console.conftest import COMPANIES
 from tests.made_batches import QUEM, listed
 

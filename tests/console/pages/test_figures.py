@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from console.render.charts import bars, columns
 from console.render.export import month, sheet
+from console.render.model_spend import bars, columns
 from persistence.access.accounts import Papel
 from persistence.fiscal import suspension
 from persistence.staff import dashboard

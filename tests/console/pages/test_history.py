@@ -9,7 +9,7 @@ import pytest
 from persistence.access.accounts import Alcance, Papel
 from persistence.staff import dashboard
 from proofs.history import HistoryExistsError, invent, tidy
-from state_machine.machine.states import FINAIS
+from state_machine.invoice.session import FINAIS
 
 if TYPE_CHECKING:
     from tests.console.conftest import Office

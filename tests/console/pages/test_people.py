@@ -9,7 +9,7 @@ import pytest
 from operations.person import Pedinte, PersonError, copy, rehearse, remove
 from persistence.access.accounts import Papel
 from persistence.tables import metadata
-from state_machine.machine.effects import Mensagem
+from state_machine.invoice.session import Mensagem
 from state_machine.machine.events import NotaAutorizada
 from state_machine.machine.transition import transition
 from tests.road.road_people import FULL, until

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from console.app import ROTAS
 from console.render.labels import EMISSOES, LINHAS
-from console.routes import ROTAS
 from persistence.access.accounts import Papel
-from persistence.rows.inbox_rows import TIPOS
-from state_machine.machine.states import SnapshotReason
+from persistence.rows import TIPOS
+from state_machine.invoice.session import SnapshotReason
 from state_machine.protocol.emission import StatusEmissao
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from console.pages.why import SituacaoDaSessao, por_que
-from state_machine.machine.states import Estado
+from state_machine.invoice.session import Estado
 from state_machine.protocol.emission import StatusEmissao
 
 SAYS = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.render.terms import TermKind, terms
+from console.pages.search import TermKind, terms
 
 
 @pytest.mark.parametrize(

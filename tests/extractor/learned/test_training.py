@@ -5,8 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from extractor.learned.labels import Rotulo
-from extractor.learned.reader import ACTS, CERTAINTY, ROLES, WEIGHTS, LearnedReader
+from extractor.learned.reader import ACTS, CERTAINTY, ROLES, WEIGHTS, LearnedReader, Rotulo
 from proofs.reading.corpus import digest, messages
 from proofs.reading.training import MANIFEST, train
 

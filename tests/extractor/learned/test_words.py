@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractor.learned.words import cut
+from extractor.learned.reader import cut
 
 
 @pytest.mark.parametrize(

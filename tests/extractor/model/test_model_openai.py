@@ -10,13 +10,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from extractor.contract import Uso
-from extractor.model.meter import Meter
-from extractor.model.openai_client import MAX_TOKENS, Mode, ModelClient
+from extractor.model.openai_client import MAX_TOKENS, Meter, Mode, ModelClient
 from extractor.model.prompt import NOTHING, Question, Resposta, ask
 from extractor.rules import recognise
 from extractor.text.folding import read
 from proofs.sandbox.model import ModelSimulator, Reply
-from state_machine.protocol.breaker import Breaker
+from state_machine.protocol.retry import Breaker
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from proofs.diagrams.session import example
 from proofs.sandbox.model import ModelSimulator, Reply
 from state_machine.catalogue.requests import NotaListada
 from state_machine.invoice.fields import Campo
+from state_machine.invoice.session import Estado
 from state_machine.machine.events import Confirmou, Informou, Negou, PediuAjuda
-from state_machine.machine.states import Estado
 from state_machine.protocol.emission import StatusEmissao
 from tests.bot.subjects.invoice.test_plan import NOW, Remembered
 from tests.extractor.model.test_hybrid import answer, client_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from extractor.hybrid import HybridExtractor
-from extractor.learned.labels import Rotulo
+from extractor.learned.reader import Rotulo
 from extractor.model.openai_client import ModelClient
 from extractor.model.prompt import ask
 from extractor.two_readers import TwoReaders, read_by_both

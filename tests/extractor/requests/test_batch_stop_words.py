@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from extractor.requests.batches import BatchStop, read_batch_stop
+from extractor.requests.yes_no import BatchStop, read_batch_stop
 
 WISHES = (
     ("para o lote", None), ("Para o lote!", None), ("pare o lote", None), ("parar lote", None), ("pára o lote 12", 12),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from extractor.requests.certificate import wants_certificate
+from extractor.requests.yes_no import wants_certificate
 
 EXPLICIT = (
     "enviar certificado", "Enviar o certificado", "trocar o certificado", "meu certificado",

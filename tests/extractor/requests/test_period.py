@@ -6,9 +6,8 @@ from datetime import date
 
 import pytest
 
-from extractor.requests.period import read_period
-from extractor.requests.requests import RequestKind, read_request
-from state_machine.values.period import MesOuAno
+from extractor.requests.requests import RequestKind, read_period, read_request
+from state_machine.values.local_time import MesOuAno
 
 HOJE = date(2026, 11, 23)
 

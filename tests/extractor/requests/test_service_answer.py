@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from extractor.requests.service_answer import numbered_answer, worded_answer
-from state_machine.services.own import Servico
+from extractor.requests.yes_no import numbered_answer, worded_answer
+from state_machine.services.codes import Servico
 
 OWN = (Servico("010701"), Servico("170101"), Servico("080201", "aulas do estúdio"))
 

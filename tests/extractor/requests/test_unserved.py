@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from extractor.requests.unserved import Instrucao, instruction, without
+from extractor.utterance import Instrucao, instruction, without
 from tests.adversaries import cpu_ms
 
 

@@ -4,8 +4,7 @@ import pytest
 
 from extractor.contract import Ato, Extraction
 from extractor.learned.reader import LearnedReader, LearnedReading
-from extractor.requests.answer_words import FILLER, NO, NO_FILLER, SOFT
-from extractor.requests.yes_no import DENIES, YES, is_firm_yes, is_no, is_yes
+from extractor.requests.yes_no import DENIES, FILLER, NO, NO_FILLER, SOFT, YES, is_firm_yes, is_no, is_yes
 from extractor.rules import extract
 from extractor.text.folding import read
 from extractor.two_readers import read_by_both

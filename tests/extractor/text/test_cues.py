@@ -15,11 +15,10 @@ import pytest
 
 import extractor
 from extractor.amounts import roles as amount_roles
-from extractor.amounts.role import SEVERAL
-from extractor.amounts.roles import GROUPS
+from extractor.amounts.roles import GROUPS, SEVERAL
 from extractor.contract import Context, Extraction
 from extractor.rules import extract
-from extractor.text.cues import Cued, stems
+from extractor.text.folding import Cued, stems
 from state_machine.invoice.fields import Campo
 
 MARKED = (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from extractor.text.lexicon import canonical, near
+from extractor.text.folding import canonical, near
 from extractor.words.lists import FOLDER, known, lists, meanings, numbers, words
 from tests.adversaries import cpu_ms
 

@@ -10,8 +10,8 @@ import pytest
 
 from bot.delivery.sender import AMBIGUOUS_WAIT, DEAF_AT_MOST, SEND_WITHIN
 from persistence.queue import outbox
-from persistence.queue.arrival import Arrival
-from persistence.queue.doubts import TICK_LAG
+from persistence.queue.inbox import Arrival
+from persistence.queue.outbox import TICK_LAG
 from tests.narrowing import bound_to
 from tests.road.road_people import until
 

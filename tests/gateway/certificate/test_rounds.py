@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from cryptography.hazmat.primitives.serialization import PrivateFormat
 
-from gateway.certificate.a1 import MOST_ROUNDS, read
-from gateway.certificate.rounds import UnreadableDerError, rounds
+from gateway.certificate.a1 import MOST_ROUNDS, UnreadableDerError, read, rounds
 from state_machine.values.certificate import CertificateRefusedError, Refusal
 from tests.made_certificates import COMPANY, NOW, SENHA, pfx
 

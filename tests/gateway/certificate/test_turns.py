@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from gateway.certificate.turns import READERS, ReadersBusyError, Turns
+from gateway.certificate.reading_process import READERS, ReadersBusyError, Turns
 
 
 async def test_one_company_has_one_reader_and_another_the_other() -> None:

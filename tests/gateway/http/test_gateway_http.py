@@ -22,7 +22,7 @@ from cryptography.x509.oid import NameOID
 
 from gateway.http.client import Destination, Exchange, ForbiddenDestinationError
 from gateway.http.wire import BodyTooLargeError, InvalidAddressError, MaybeSentError, NoAnswerError, NotSentError
-from state_machine.protocol.breaker import Breaker
+from state_machine.protocol.retry import Breaker
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.http.masking import mask, scrub
+from gateway.http.wire import mask, scrub
 
 SECRET = "Xk9-abc_DEF.42"
 

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from gateway.certificate.connections import client_context, client_context_apart
 from gateway.http.client import Destination
-from gateway.http.mutual_tls import client_context, client_context_apart
 from gateway.http.wire import REFUSED_BY_TLS, MaybeSentError, NoAnswerError, NotSentError
 from tests.patience import PATIENCE
 

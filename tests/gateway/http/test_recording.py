@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.http.client import Exchange
-from gateway.http.masking import mask
 from gateway.http.recording import HIDDEN, MAX_PROSE, MAX_TEXT, MAX_WHOLE, masked_body, observe, recording, whole_json
+from gateway.http.wire import mask
 from gateway.plugnotas.adapter import PlugNotas
 from gateway.plugnotas.payload import build
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.http.retry_after import retry_after
+from gateway.http.wire import retry_after
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ import pytest
 
 from gateway.mail import message
 from gateway.mail.client import MailConnection, mail_tls
-from gateway.mail.message import Mail, to_bytes
-from gateway.mail.server import MailServer, parse_server
+from gateway.mail.message import Mail, MailServer, parse_server, to_bytes
 from proofs.sandbox.mailbox import Mailbox
 from proofs.sandbox.nacional.authority import Authority
 from state_machine.mailing.delivery import (

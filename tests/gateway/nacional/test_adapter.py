@@ -20,8 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from bot.settings import Settings
-from gateway.certificate.access import UnusableCertificateError
-from gateway.certificate.connections import CompanyConnections
+from gateway.certificate.connections import CompanyConnections, UnusableCertificateError
 from gateway.http.client import Destination
 from gateway.lines import CallKind, Lines
 from gateway.nacional import outcome, payload
@@ -30,11 +29,11 @@ from gateway.nacional.dps import short_reference
 from gateway.nacional.layouts import Layout, check, parse
 from gateway.nacional.processes.signing_process import NICENESS, Signers, SigningError
 from gateway.nacional.signature import verify
-from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
-from gateway.registry import REGISTRY, Surroundings
+from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Surroundings, Tomador, Tributos
+from gateway.registry import REGISTRY
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
-from state_machine.documents.service import DocumentoServico
+from state_machine.documents import DocumentoServico
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import (
@@ -55,7 +54,7 @@ from state_machine.protocol.emission import (
 from state_machine.protocol.reconciliation import after_query
 from state_machine.protocol.retry import Politica
 from state_machine.protocol.standing import Andamento
-from state_machine.services.own import IbsCbs
+from state_machine.services.codes import IbsCbs
 from tests import made_certificates
 from tests.gateway.nacional.sefin_server import ENVELOPE, Sefin, refusal, serving
 from tests.made_certificates import COMPANY

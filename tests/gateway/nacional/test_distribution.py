@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gateway.http.wire import Answer
-from gateway.nacional.adn.distribution import read_lot
+from gateway.nacional.adn import read_lot
 from gateway.nacional.dps import Circunstancias, build, short_reference
 from gateway.nacional.signature import pack
-from state_machine.protocol.distribution import Distributed
+from state_machine.protocol.audit import Distributed
 from state_machine.protocol.emission import CannotTell
 from tests.gateway.nacional.made_documents import CHAVE, event_of, note_of
 

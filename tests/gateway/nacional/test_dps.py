@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from lxml import etree
 from stdnum.br import cnpj as stdnum_cnpj
 
-from gateway.keys.nfse import ChaveNFSe
+from gateway.keys import ChaveNFSe
 from gateway.nacional.dps import Circunstancias, build, id_dps, national_code, short_reference
 from gateway.nacional.layouts import NS, Layout, check, parse
 from gateway.nacional.signature import sign
 from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from state_machine.protocol.channel import Ambiente
-from state_machine.services.own import APURACOES_IBSCBS, ATIVIDADES_SN, IbsCbs
-from state_machine.values.text.latin import latin1, plain
+from state_machine.services.codes import APURACOES_IBSCBS, ATIVIDADES_SN, IbsCbs
+from state_machine.values.text import as_latin, latin1
 from tests.adversaries import cpu_ms
 
 if TYPE_CHECKING:
@@ -158,11 +158,11 @@ def test_every_legal_invoice_passes_the_official_schema(case: tuple[InvoiceInten
     assert build(intent, facts) == xml
     assert parse(xml)[0].get("Id") == str(id_dps(intent))
     assert said(xml, "vServ") == [f"{intent.valor:.2f}"]
-    assert said(xml, "xDescServ") == [plain(intent.descricao)]
+    assert said(xml, "xDescServ") == [as_latin(intent.descricao)]
     assert said(xml, "dCompet") == [intent.competencia.isoformat()]
     assert said(xml, "cNBS") == ([intent.prestador.codigo_nbs] if intent.prestador.codigo_nbs else [])
     assert said(xml, "chSubstda") == ([intent.substitui.chave] if intent.substitui else [])
-    assert said(xml, "xMotivo") == ([plain(intent.substitui.motivo)] if intent.substitui else [])
+    assert said(xml, "xMotivo") == ([as_latin(intent.substitui.motivo)] if intent.substitui else [])
 
 
 CODES = IbsCbs("100301", "000", "000001")

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.http.wire import MaybeSentError
-from gateway.plugnotas.adapter import PlugNotas
-from gateway.plugnotas.cancellation import cancel_outcome
+from gateway.plugnotas.adapter import PlugNotas, cancel_outcome
 from proofs.sandbox.plugnotas.plugnotas import TOO_LATE, PlugNotasConfig, PlugNotasSimulator
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, InProcess, Refused, Stands

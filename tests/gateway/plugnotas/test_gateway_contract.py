@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from gateway.plugnotas.adapter import PlugNotas
-from gateway.plugnotas.hint import hinted_keys
+from gateway.plugnotas.note import hinted_keys
+from gateway.plugnotas.outcome import explain
 from gateway.plugnotas.payload import IntegrationKey
-from gateway.plugnotas.rejection import explain
-from gateway.register.cnpj import CNPJRegister, CompanyEntry, NotFound, Unavailable
+from gateway.register import CNPJRegister, CompanyEntry, NotFound, Unavailable
 from gateway.whatsapp.client import WhatsApp
 from gateway.whatsapp.errors import Ambiguous, Halted, RetryLater, RetryPair, Sent, WindowClosed
 from gateway.whatsapp.media import Baixada, Indisponivel, Uploaded

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.plugnotas.hint import Hint, hinted_keys
+from gateway.plugnotas.note import Hint, hinted_keys
 
 NOTE = {"id": "5bb4", "idIntegracao": "zap-1-1", "protocol": "p-1", "status": "CONCLUIDO", "numero": "42"}
 HINT = Hint("5bb4", "zap-1-1", "p-1")

@@ -9,8 +9,7 @@ import httpx
 import pytest
 
 from gateway.http.wire import Answer
-from gateway.plugnotas.adapter import PlugNotas
-from gateway.plugnotas.listing import listing_of
+from gateway.plugnotas.adapter import PlugNotas, listing_of
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig, PlugNotasSimulator
 from state_machine.protocol.audit import Pagina

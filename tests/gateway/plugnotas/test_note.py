@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.http.json_body import json_object, parse_json
+from gateway.http.wire import json_object, parse_json
 from gateway.plugnotas.note import codes, parse_nota
 from state_machine.protocol.emission import Situacao
 

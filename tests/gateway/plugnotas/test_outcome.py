@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway.http.retry_after import retry_after
+from gateway.http.wire import retry_after
 from gateway.lines import QUOTAS, CallKind
 from gateway.plugnotas.adapter import PlugNotas
 from state_machine.protocol.emission import (

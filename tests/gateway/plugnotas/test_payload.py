@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gateway.plugnotas import payload
 from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador
-from state_machine.values.text.latin import plain
+from state_machine.values.text import as_latin
 
 
 def note_of(intent: InvoiceIntent) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def test_an_impossible_value_never_becomes_bytes(valor):
 def test_a_text_leaves_whole(descricao):
     """Spelt plainly; what no layout carries was asked about before, and is not left out here."""
     sent = note_of(_with(descricao=descricao))["servico"][0]["discriminacao"]
-    assert sent == plain(descricao)
+    assert sent == as_latin(descricao)
 
 
 def test_the_key_is_read_back_from_the_stored_bytes(intent, key):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.plugnotas.rejection import explain
+from gateway.plugnotas.outcome import explain
 from gateway.refusals.plain import DESCONHECIDO
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.emission import Nota, Rejected, Situacao

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.plugnotas.adapter import PlugNotas
-from state_machine.documents.service import DocumentoServico
+from state_machine.documents import DocumentoServico
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.protocol.reconciliation import after_send, may_send
 from state_machine.protocol.retry import Politica

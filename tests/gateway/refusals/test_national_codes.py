@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from gateway.nacional.errors import explain
+from gateway.nacional.outcome import explain
 from gateway.port import Explicacao
 from gateway.refusals import plain
 from gateway.refusals.national_codes import CODIGOS, ROWS

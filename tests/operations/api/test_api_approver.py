@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from operations.api.approver import choose_approver
+from operations.api import choose_approver
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database

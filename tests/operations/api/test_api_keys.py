@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from operations.api.keys import list_keys, make_key, revoke_key
+from operations.api import list_keys, make_key, revoke_key
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
 from persistence.api.keys import holder

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from operations.batches import commands
-from operations.batches.commands import release, send_list, show_batch, stop_batch
-from operations.batches.upload import Upload
+from operations import batches
+from operations.batches import Upload, release, send_list, show_batch, stop_batch
 from operations.protocol import CommandRefusedError
 from persistence.batches import suppression
 from persistence.db.engine import Database
@@ -107,7 +106,7 @@ async def test_what_mails_carry_is_told_before_the_yes(database: Database, monke
         "Linha 2, ana@test.com.br: 41, 42",
         "Linha 3, caio@test.com.br: 41, 42",
     ]
-    monkeypatch.setattr(commands, "MAILS_SHOWN", 1)
+    monkeypatch.setattr(batches, "MAILS_SHOWN", 1)
     lote_id = await database.pool.fetchval("SELECT id FROM lotes")
     assert (await show_batch(database, lote_id))[-2:] == ["Linha 2, ana@test.com.br: 41, 42", "e mais 1"]
 

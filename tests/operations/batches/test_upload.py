@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import operations.batches.upload
-from operations.batches.upload import AnotherTextError, RepeatedContentError, Upload, upload
+import operations.batches
+from operations.batches import AnotherTextError, RepeatedContentError, Upload, upload
 from persistence.batches import records
 from persistence.db.engine import Database
 from state_machine.mailing.reading import LARGEST, ListRefusedError, read
@@ -187,7 +187,7 @@ async def test_others_get_their_turn_while_a_large_file_is_read(
     columns = records._columns
     threads: list[threading.Thread] = []
     monkeypatch.setattr(records, "_columns", ready)
-    monkeypatch.setattr(operations.batches.upload, "read", watched)
+    monkeypatch.setattr(operations.batches, "read", watched)
     ticking = asyncio.create_task(tick())
     batch, _ = await upload(
         database, await company(database), Upload(nome_arquivo="grande.csv", conteudo=content, assunto="Oi"), QUEM

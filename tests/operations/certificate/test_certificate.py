@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from operations.certificate.custody import note_expiry
+from operations.certificate import note_expiry
 from operations.company import CompanyForm, add_company
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database

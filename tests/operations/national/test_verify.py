@@ -12,10 +12,10 @@ import pytest
 from pydantic import SecretStr
 
 from bot.master_key import vault_of
-from bot.operator.restoring import channels_of
+from bot.operator.reconcile import channels_of
 from bot.settings import Settings
 from gateway.registry import REGISTRY
-from operations.certificate.custody import keep_certificate
+from operations.certificate import keep_certificate
 from operations.company import add_company
 from operations.national.verify import verify
 from operations.protocol import CommandRefusedError

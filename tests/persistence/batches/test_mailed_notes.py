@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 
-from operations.batches.upload import Upload, upload
+from operations.batches import Upload, upload
 from persistence.batches import mailed_notes
 from persistence.db.engine import Database
 from persistence.tables import lotes
-from state_machine.mailing.notes import MOST_NOTES
+from state_machine.mailing.reading import MOST_NOTES
 from tests.made_batches import QUEM, company, customer, issued
 from tests.stored_work import clear
 

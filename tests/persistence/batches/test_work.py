@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from operations.batches.upload import upload
+from operations.batches import upload
 from operations.company import add_company
 from persistence.batches import records, work
 from persistence.db.engine import Database

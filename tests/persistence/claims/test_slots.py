@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 
-from persistence.claims import slots
+from persistence import claims
 from persistence.db.connection import _compiled
 from persistence.db.engine import Database
-from persistence.fiscal import cancellation_work, emissions
+from persistence.fiscal import cancellations, emissions
 from persistence.queue.backlog import Backlog
 from tests.owner import as_owner
 
@@ -129,13 +129,13 @@ async def test_what_is_not_due_or_is_anothers_takes_no_place(database: Database)
     assert await _taken(database, 10) == [(company, number) for number in range(3, 8)]
 
 
-@pytest.mark.parametrize("window", [2, 20, slots.WINDOW])
+@pytest.mark.parametrize("window", [2, 20, claims.WINDOW])
 @pytest.mark.parametrize("seed", range(20))
 async def test_slots_are_shared_as_a_plain_list_would_share_them(
     database: Database, monkeypatch: pytest.MonkeyPatch, seed: int, window: int
 ) -> None:
     """Whatever is due and held: one slot after the other, to who holds least and then waits for longest."""
-    monkeypatch.setattr(slots, "WINDOW", window)
+    monkeypatch.setattr(claims, "WINDOW", window)
     draw = random.Random(seed)  # noqa: S311 - a seeded example
     due: dict[int, list[float]] = {}
     for _ in range(draw.randint(1, 12)):
@@ -171,7 +171,7 @@ async def test_cancellations_are_shared_likewise(database: Database) -> None:
 
     async def taken(free: int, held: Mapping[int, int]) -> Counter[int]:
         async with database.transaction() as connection:
-            tarefas = await cancellation_work.claim(connection, free, LEASE, held)
+            tarefas = await cancellations.claim(connection, free, LEASE, held)
         return Counter(tarefa.prestador_id for tarefa in tarefas)
 
     assert await taken(10, {}) == {crowd: 5, one: 1}
@@ -186,15 +186,15 @@ async def test_a_backlog_is_read_no_further_than_it_may_be_taken(database: Datab
     await _company(database, 1)
     await database.pool.execute(LISTED + " OR revisao = $1", listed)
     await as_owner(database.pool, "VACUUM ANALYZE nfse_emissao")
-    shares = slots.shares(SLOTS, {}, origens=("conversa", "lista"))
+    shares = claims.shares(SLOTS, {}, origens=("conversa", "lista"))
     given = {**shares, "lease": LEASE, "quietas": [], "recente": 86_400.0}
-    compiled = _compiled(slots.CLAIM_EMISSIONS, given)
+    compiled = _compiled(claims.CLAIM_EMISSIONS, given)
     async with database.pool.acquire() as connection:
         await connection.execute("BEGIN")
         said = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {compiled.sql}", *compiled.arguments(given))
         await connection.execute("ROLLBACK")
     [plan] = json.loads(said)
-    assert max(_rows(plan["Plan"])) <= slots.WINDOW
+    assert max(_rows(plan["Plan"])) <= claims.WINDOW
 
 
 async def test_what_another_version_wrote_takes_no_slot(database: Database) -> None:

@@ -10,7 +10,7 @@ from persistence.conversations import conversations, snapshots
 from persistence.conversations.conversations import Contato
 from persistence.db.engine import Database
 from proofs.demo.world import COMPANY
-from state_machine.machine.session import Sessao
+from state_machine.invoice.session import Sessao
 from tests.owner import as_owner
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ from redis.exceptions import ConnectionError as AwayError
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as LateError
 
-from persistence.conversations import redis_line
-from persistence.conversations.redis_line import RedisLine, connect
-from persistence.conversations.sessions import LiveSessions
+from persistence.conversations import sessions
+from persistence.conversations.sessions import LiveSessions, RedisLine, connect
 from state_machine.invoice.draft import Lido, Rascunho
-from state_machine.machine.session import Sessao
+from state_machine.invoice.session import Sessao
 from tests.faults.tcp_proxy import TcpProxy
 from tests.held_port import held_port
 from tests.patience import PATIENCE
@@ -109,7 +108,7 @@ async def test_a_cut_connection_is_told_and_opened_again(line: RedisLine, proxy:
 
 async def test_who_is_away_is_not_asked_by_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first try fails for all who wait for it; for a moment nobody tries again; then it is back."""
-    monkeypatch.setattr(redis_line, "REST_SECONDS", PATIENCE)
+    monkeypatch.setattr(sessions, "REST_SECONDS", PATIENCE)
     with held_port() as port:
         redis = connect(f"redis://127.0.0.1:{port}", PATIENCE)
         line = RedisLine(redis, PATIENCE)
@@ -117,7 +116,7 @@ async def test_who_is_away_is_not_asked_by_everybody(monkeypatch: pytest.MonkeyP
         assert {type(error) for error in first} == {AwayError}
         with pytest.raises(AwayError, match="was not asked"):
             await line.ask("PING")
-        monkeypatch.setattr(redis_line, "REST_SECONDS", 0.0)
+        monkeypatch.setattr(sessions, "REST_SECONDS", 0.0)
         line._rests_until = 0.0
         with pytest.raises(AwayError, match="onnect"):
             await line.ask("PING")

@@ -11,8 +11,7 @@ import pytest_asyncio
 from persistence.conversations import snapshots
 from persistence.conversations.snapshots import StaleSessionError
 from persistence.db.engine import Database
-from state_machine.machine.session import Sessao
-from state_machine.machine.states import Estado
+from state_machine.invoice.session import Estado, Sessao
 from tests.stored_work import clear, emission, row
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest_asyncio
 
-from persistence.db.bell import Bell
 from persistence.db.engine import Database
+from persistence.queue.lanes import Bell
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.db import connection as module
-from persistence.db.connection import RowCountError
+from persistence.db.connection import RowCountError, is_objection, is_outage
 from persistence.db.engine import Database
-from persistence.db.outage import is_objection, is_outage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

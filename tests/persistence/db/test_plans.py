@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from persistence.claims import slots
+from persistence import claims
 from persistence.conversations import conversations
 from persistence.db.connection import _compiled
 from persistence.db.engine import Database
 from persistence.fiscal import history
 from persistence.people import clients
-from persistence.queue import entrance, lanes, outbox, slow_notice
+from persistence.queue import backlog, inbox, lanes, outbox
 from persistence.tables import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS
 from tests.owner import as_owner
 
@@ -26,22 +26,22 @@ PERIOD = ("b_empresa", "b_desde", "b_ate", "b_periodo")
 INDEX = re.compile(r"Index (?:Only )?Scan (?:using|on) (?!ix_lanes_ready)")
 ONE_ROW = re.compile(r"Seq Scan on historia\b")  # by its constraint: a scan reads no more than an index would
 HOT = {
-    "put": entrance.PUT,
-    "put_one": entrance.PUT_ONE,
-    "put_with_ticks": entrance.PUT_WITH_TICKS,
+    "put": inbox.PUT,
+    "put_one": inbox.PUT_ONE,
+    "put_with_ticks": inbox.PUT_WITH_TICKS,
     "claim": lanes._CLAIM,
     "rows": lanes._ROWS,
     "release": lanes._RELEASE,
     "who_writes": conversations._FIND,
     "claim_messages": outbox._CLAIM,
     "claim_emissions": _compiled(
-        slots.CLAIM_EMISSIONS, dict.fromkeys(("livres", "janela", "empresas", "ocupadas", "quietas", "lease"))
+        claims.CLAIM_EMISSIONS, dict.fromkeys(("livres", "janela", "empresas", "ocupadas", "quietas", "lease"))
     ).sql,
     "clients_of_company": _compiled(clients._OF_COMPANY, {"b_empresa": 1}).sql,
     "usual_of_client": _compiled(history._LAST, {"b_empresa": 1, "b_documento": ""}).sql,
     "issued_by_company": _compiled(history._ISSUED, dict.fromkeys(PERIOD)).sql,
     "sum_of_company": _compiled(history._SUM, dict.fromkeys((*PERIOD, "b_limit"))).sql,
-    "slow_emissions": _compiled(slow_notice._EMISSIONS, dict.fromkeys(("origens", "seconds", "batch"))).sql,
+    "slow_emissions": _compiled(backlog._SLOW_EMISSIONS, dict.fromkeys(("origens", "seconds", "batch"))).sql,
 }
 
 

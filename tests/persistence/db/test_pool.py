@@ -7,9 +7,9 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from persistence.db import pool as module
-from persistence.db.outage import DatabaseAwayError, is_gone, is_outage, ran_out_of_time
-from persistence.db.pool import Pool
+from persistence.db import engine as module
+from persistence.db.connection import DatabaseAwayError, is_gone, is_outage, ran_out_of_time
+from persistence.db.engine import Pool
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from persistence.embedded import Embedded, EmbeddedError, home, postgres, valkey
-from persistence.embedded.binaries import reachable
+from persistence.embedded.home import reachable
 from tests.patience import PATIENCE
 from tests.persistence.embedded.embedded_homes import ask, living
 

@@ -16,7 +16,7 @@ from tests.patience import PATIENCE
 ROOT = Path(__file__).parents[3]
 PARENT = """
 import signal, subprocess, sys
-from persistence.embedded.parent_death import die_with_parent, watch
+from persistence.embedded.home import die_with_parent, watch
 kernel = "kernel" in sys.argv
 number = signal.SIGKILL if "deaf" in sys.argv else signal.SIGQUIT
 child = subprocess.Popen(["sleep", "1000"], preexec_fn=die_with_parent(number) if kernel else None)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest_asyncio
 
-from bot.orders.cancellation_news import news_of
+from bot.orders.cancellation import news_of
 from bot.orders.origins import Origins
 from operations.cancel_order import Ordem, cancel
 from persistence.db.engine import Database
-from persistence.fiscal import cancellation_work, emissions, issued
+from persistence.fiscal import cancellations, emissions, issued
 from persistence.queue.inbox import Inbox
-from persistence.rows.inbox_rows import CancellationRow
+from persistence.rows import CancellationRow
+from state_machine.protocol.channel import CONVERSA
 from state_machine.protocol.emission import StatusEmissao
-from state_machine.protocol.origin import CONVERSA
 from state_machine.protocol.standing import Passo
 from tests.old_schema import OldSchema, old_schema
 from tests.stored_work import emission, note, row
@@ -69,7 +69,7 @@ async def test_rows_from_before_origins_are_finished_and_their_notes_cancelled(o
     await cancel(database, Ordem(nota=past["id_integracao"], motivo="pedido em duplicidade pelo cliente"))
     inbox = Inbox(database, 0.0)
     async with database.transaction() as connection:
-        [cancelling] = await cancellation_work.claim(connection, 10, LEASE, {})
+        [cancelling] = await cancellations.claim(connection, 10, LEASE, {})
         news = news_of(cancelling, "cancelamento:1", CancellationRow(stored, "cancelada", None))
         await Origins(inbox).tell(connection, news)
     await inbox.close()

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from persistence.claims.leases import OrderLeaseLostError
+from persistence.claims import OrderLeaseLostError
 from persistence.db.engine import Database
-from persistence.fiscal import cancellation_work as work
 from persistence.fiscal import cancellations, suspension
+from persistence.fiscal import cancellations as work
 from persistence.fiscal.cancellations import StaleCancellationError
 from state_machine.cancellation.machine import Cancelamento, EstadoCancelamento, StatusNota
 from state_machine.cancellation.reconciliation import Envio, PassoCancelamento
-from state_machine.protocol.channel import Canal
-from state_machine.protocol.origin import CONVERSA
+from state_machine.protocol.channel import CONVERSA, Canal
 from tests.stored_work import cancellation, change, clear, lease_ends, row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from persistence.fiscal.cancellation_work import TarefaCancelamento
+    from persistence.fiscal.cancellations import TarefaCancelamento
 
 LEASE = 60.0
 LATER = 3600.0  # seconds that the gateway's Retry-After asks for

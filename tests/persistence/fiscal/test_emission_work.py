@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 
-from bot.orders import settlement
-from persistence.claims.leases import OrderLeaseLostError
+from bot.orders import emission as orders
+from persistence.claims import OrderLeaseLostError
 from persistence.db.engine import Database
 from persistence.fiscal import attempts, emissions, intents, suspension
 from persistence.fiscal.emissions import Ouvido
@@ -459,5 +459,5 @@ async def test_only_an_answer_of_the_authority_lets_a_stopped_company_go(
         await suspension.suspend(connection, company, Canal(), "HTTP 403")
     [tarefa] = await claim(database)
     async with database.transaction() as connection:
-        await settlement.stop_or_go(connection, tarefa, answer)
+        await orders.stop_or_go(connection, tarefa, answer)
         assert (await suspension.take_probe(connection, company, Canal())) is not stopped

@@ -12,11 +12,11 @@ import pytest
 import pytest_asyncio
 
 from persistence.db.engine import Database
-from persistence.fiscal import history, repeats
+from persistence.fiscal import comparison, history
 from persistence.fiscal.issued import by_number, by_value, of_company, recent
 from state_machine.catalogue.records import LISTADAS, Emitidas
-from state_machine.invoice.known_clients import Costume
-from state_machine.values.period import MesOuAno
+from state_machine.invoice.choices import Costume
+from state_machine.values.local_time import MesOuAno
 from tests.stored_work import change, clear, emission, row
 
 if TYPE_CHECKING:
@@ -183,8 +183,8 @@ async def test_practice_counts_nowhere_once_the_company_issues_in_earnest(
         await database.pool.execute(_NUMBERED, row_["id"])
     async with database.alone() as connection:
         assert await history.total_issued(connection, mine, NOVEMBER, 10) == Decimal("1503.00")
-        assert await repeats.usual_amount(connection, mine) is None
-        equal = await repeats.equal_invoice(
+        assert await comparison.usual_amount(connection, mine) is None
+        equal = await comparison.equal_invoice(
             connection, mine, "s", PADARIA, Decimal(40000), "Consultoria", timedelta(days=900)
         )
         assert equal is None
@@ -201,18 +201,15 @@ async def test_practice_counts_nowhere_once_the_company_issues_in_earnest(
 # Why a statement that reads notes need not ask whether they count.
 WHOEVER_READS = {
     "persistence/api/entities.py": "one proposal's own",
-    "persistence/claims/slots.py": "work that is due, by the emission",
+    "persistence/claims.py": "work that is due, by the emission",
     "persistence/conversations/handoff.py": "one session's own",
     "persistence/fiscal/attempts.py": "one session's own",
-    "persistence/fiscal/cancellation_work.py": "one emission's",
-    "persistence/fiscal/comparison.py": "compared with one channel and environment, which it is given",
+    "persistence/fiscal/cancellations.py": "one emission's",
     "persistence/fiscal/emissions.py": "one emission's",
     "persistence/people/parts.py": "what is held about a person, whatever it counts for",
     "persistence/queue/outbox.py": "one file's own note",
     "persistence/staff/case.py": "one session's own",
-    "persistence/staff/orders.py": "staff look for an order by its number",
     "persistence/staff/queue.py": "two notes of one order are looked at, whatever they count for",
-    "persistence/staff/search.py": "staff look for sessions by a note's number",
 }
 
 

@@ -12,8 +12,8 @@ import pytest_asyncio
 from persistence.db.engine import Database
 from persistence.fiscal import intents
 from persistence.fiscal.intents import NovaEmissao, integration_id
-from state_machine.documents.service import DocumentoServico
-from state_machine.protocol.origin import conversation
+from state_machine.documents import DocumentoServico
+from state_machine.protocol.channel import conversation
 from tests.stored_work import clear, emission, row
 
 if TYPE_CHECKING:

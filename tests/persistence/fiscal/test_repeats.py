@@ -11,14 +11,14 @@ import pytest
 import pytest_asyncio
 
 from persistence.db.engine import Database
-from persistence.fiscal.repeats import equal_invoice, usual_amount
+from persistence.fiscal.comparison import equal_invoice, usual_amount
 from tests.stored_work import change, clear, emission, note, row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from persistence.db.connection import Connection
-    from state_machine.invoice.equal_invoice import NotaIgual
+    from state_machine.invoice.choices import NotaIgual
 
 DAY = timedelta(days=1)
 PATIENCE = 10.0  # seconds; a test that waits longer has failed

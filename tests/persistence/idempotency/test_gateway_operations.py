@@ -13,7 +13,7 @@ from persistence.idempotency.records import Conflict, InProgress, open_records
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from persistence.idempotency.key import Operation
+    from persistence.idempotency.records import Operation
 
 LEASE = 60.0
 

@@ -9,13 +9,14 @@ import pytest
 import pytest_asyncio
 
 from persistence.db.engine import Database
-from persistence.idempotency.key import InvalidKeyError, Operation, input_hash, key_for
 from persistence.idempotency.records import (
     DEFAULT,
     Beginning,
     Conflict,
     Failed,
     InProgress,
+    InvalidKeyError,
+    Operation,
     Policy,
     Replay,
     StaleAttemptError,
@@ -23,6 +24,8 @@ from persistence.idempotency.records import (
     begin,
     cleanup,
     fail,
+    input_hash,
+    key_for,
     of_process,
     open_records,
     renew,

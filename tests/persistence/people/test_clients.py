@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from persistence.conversations import register_cache
+from persistence import outside
 from persistence.db.engine import Database
 from persistence.people import clients, retention
 from persistence.people.retention import Prazos
-from state_machine.invoice.known_clients import MOST, Cliente
+from state_machine.invoice.choices import MOST, Cliente
 from tests.stored_work import clear, emission, row
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ async def test_a_client_has_the_names_that_records_and_register_know(database: D
     )
     async with database.alone() as connection:
         entry = {"cnpj": PADARIA, "razao_social": "PADARIA DO ZÉ LTDA", "nome_fantasia": "Pão Quente"}
-        await register_cache.put(connection, PADARIA, entry)
+        await outside.cache_company(connection, PADARIA, entry)
     await remember(database, mine, "padoca", PADARIA)
     assert await known(database, mine) == [
         Cliente(CPF, "Maria Souza"),

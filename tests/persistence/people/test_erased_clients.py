@@ -10,9 +10,8 @@ import sqlalchemy as sa
 from operations.company import add_company
 from persistence.batches import suppression
 from persistence.db.engine import Database
-from persistence.people.erase import erase
 from persistence.people.parts import FORGOTTEN
-from persistence.people.person import count, export, find
+from persistence.people.person import count, erase, export, find
 from persistence.tables import lotes
 from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Canal

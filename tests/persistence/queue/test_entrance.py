@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 
-from persistence.queue.arrival import Arrival
-from persistence.queue.inbox import Inbox
+from persistence.queue.inbox import Arrival, Inbox
 from persistence.queue.lanes import Lanes
-from persistence.queue.tick import Tick
+from persistence.queue.outbox import Tick
 
 if TYPE_CHECKING:
     from persistence.db.engine import Database

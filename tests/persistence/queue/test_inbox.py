@@ -9,20 +9,18 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
+from persistence.db.connection import DatabaseAwayError, UnstorableError
 from persistence.db.engine import Database
-from persistence.db.jsontext import UnstorableError
-from persistence.db.outage import DatabaseAwayError
 from persistence.queue import inbox as module
-from persistence.queue.arrival import Arrival
-from persistence.queue.inbox import SHARE_ROWS, Inbox
-from persistence.queue.tick import Tick
+from persistence.queue.inbox import SHARE_ROWS, Arrival, Inbox
+from persistence.queue.outbox import Tick
 from tests.owner import as_owner
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from persistence.db.pool import Pool
+    from persistence.db.engine import Pool
 
     Put = Callable[[list[Arrival]], Awaitable[None]]
 

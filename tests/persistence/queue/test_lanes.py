@@ -9,10 +9,8 @@ import pytest_asyncio
 
 from persistence.db.engine import Database
 from persistence.queue import lanes as module
-from persistence.queue.arrival import Arrival
 from persistence.queue.backlog import Backlog
-from persistence.queue.entrance import CHANNEL
-from persistence.queue.inbox import Inbox
+from persistence.queue.inbox import CHANNEL, Arrival, Inbox
 from persistence.queue.lanes import DIED, InboxRow, Lanes, Lease, LeaseLost
 from tests.owner import as_owner
 from tests.patience import PATIENCE

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from persistence.db.engine import Database
 from persistence.queue import outbox
-from state_machine.machine.effects import Mensagem
+from state_machine.invoice.session import Mensagem
 from tests.stored_work import clear, lease_ends, message, row
 
 if TYPE_CHECKING:

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from persistence.queue.arrival import Arrival
-from persistence.queue.inbox import Inbox
+from persistence.queue.inbox import Arrival, Inbox
 from persistence.queue.lanes import Lanes, Lease, LeaseLost
-from persistence.queue.tick import Tick
+from persistence.queue.outbox import Tick
 from persistence.queue.ticks import apply
 
 if TYPE_CHECKING:

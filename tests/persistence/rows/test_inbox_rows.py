@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from persistence.rows.inbox_rows import KINDS, TIPOS, MisshapenRowError
+from persistence.rows import KINDS, TIPOS, MisshapenRowError
 from persistence.versions import AnotherVersionError
 
 CHANNEL = {"phone_number_id": "106", "display_phone_number": "5511"}

@@ -12,11 +12,10 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from operations.restored import restore
-from persistence.conversations.redis_line import RedisLine, connect
+from persistence import witness as history
+from persistence.conversations.sessions import RedisLine, connect
 from persistence.db.engine import Database
-from persistence.witness import row as history
-from persistence.witness.outside import KEY, Keepers
-from persistence.witness.row import HistoryWord, Standing, Witness
+from persistence.witness import KEY, HistoryWord, Keepers, Standing, Witness
 from tests.owner import as_owner
 from tests.patience import PATIENCE
 from tests.stored_work import clear, emission

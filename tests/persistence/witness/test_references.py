@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest_asyncio
 
+from persistence import witness
 from persistence.db.engine import Database
-from persistence.fiscal.numbers import numbering
-from persistence.fiscal.numbers.numbering import Sequencia
-from persistence.witness import references
+from persistence.fiscal import numbering
+from persistence.fiscal.numbering import Sequencia
 from tests.stored_work import clear, emission, row
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ async def test_a_note_is_found_until_an_emission_has_taken_it_in(database: Datab
     sequencia = Sequencia((await row(database, "nfse_emissao", emissao_id))["prestador_id"], "3550308", "900")
     async with database.transaction() as connection:
         numero = await numbering.allocate(connection, sequencia)
-        await references.keep(connection, sequencia, numero, "r1")
-        assert await references.number_of(connection, sequencia, ["r2", "r1"]) == ("900", numero, "r1")
-        assert await references.number_of(connection, sequencia, ["r2"]) is None
+        await witness.keep(connection, sequencia, numero, "r1")
+        assert await witness.number_of(connection, sequencia, ["r2", "r1"]) == ("900", numero, "r1")
+        assert await witness.number_of(connection, sequencia, ["r2"]) is None
         await numbering.bind(connection, sequencia, numero, emissao_id)
-        assert await references.number_of(connection, sequencia, ["r2", "r1"]) is None
+        assert await witness.number_of(connection, sequencia, ["r2", "r1"]) is None

@@ -12,11 +12,11 @@ from proofs.bench.load.generator import press
 from proofs.bench.load.line import CONNECTIONS, STATUSES, Line
 from proofs.bench.machine.environment import APP_SECRET
 from tests.patience import PATIENCE
-from webhooks.security import signed_by_any
+from webhooks.bodies import signed_by_any
 from webhooks.whatsapp_payload import read_notification
 
 if TYPE_CHECKING:
-    from persistence.queue.arrival import Arrival
+    from persistence.queue.inbox import Arrival
 
 
 class House:

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 import proofs.demo.world
 from bot.process.servers import Storage
 from bot.settings import Settings
-from persistence.people.certificate_access import _CURRENT
+from persistence.people.certificates import _CURRENT
 from proofs.demo.inside import Inside
 from proofs.demo.world import COMPANY, NATIONAL_COMPANY, SENHA, STRANGERS_CNPJ, USERS, open_demo
 from proofs.sandbox.nacional.authority import holder

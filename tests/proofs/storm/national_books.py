@@ -31,7 +31,7 @@ from proofs.sandbox.nacional.sefin import NacionalConfig, SefinSimulator
 from proofs.storm.channels.nacional import ISSUERS
 from proofs.storm.judge.messages import REPLACED
 from proofs.storm.plan import Kind, Plan
-from state_machine.catalogue.texts.substitution import MOTIVO
+from state_machine.invoice.summary import MOTIVO
 from state_machine.protocol.channel import Ambiente
 from tests.proofs.storm.storm_books import Fact, Stage, talk
 from tests.proofs.storm.storm_wishes import PEOPLE, wish

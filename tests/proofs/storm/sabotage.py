@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-import bot.delivery.attachments
+import bot.delivery.mailing
 import gateway.nacional.outcome
 import gateway.nacional.payload
 import gateway.plugnotas.payload
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateway.port import InvoiceIntent
-    from state_machine.machine.effects import EnviarArquivo
+    from state_machine.invoice.session import EnviarArquivo
 
 
 def of_the_note(change: Callable[[dict[str, Any]], None]) -> Callable[[], None]:
@@ -53,7 +53,7 @@ def year_1999(note: dict[str, Any]) -> None:
 
 def one_pdf_for_all() -> None:
     """Everybody gets the first PDF that was ready."""
-    prepare = bot.delivery.attachments.Attachments.prepare
+    prepare = bot.delivery.mailing.Attachments.prepare
     first: list[int] = []
 
     @wraps(prepare)
@@ -65,7 +65,7 @@ def one_pdf_for_all() -> None:
             first.append(arquivo.emissao_id)
         return done
 
-    bot.delivery.attachments.Attachments.prepare = prepared  # type: ignore[method-assign]  # what is made wrong
+    bot.delivery.mailing.Attachments.prepare = prepared  # type: ignore[method-assign]  # what is made wrong
 
 
 def deaf_to_the_gateway() -> None:

@@ -9,10 +9,10 @@ import asyncpg
 import pytest
 import redis
 
-from bot.operator.restoring import channels_of
+from bot.operator.reconcile import channels_of
 from gateway.nacional.adapter import NATUREZA
 from gateway.registry import REGISTRY
-from operations.certificate.custody import destroy_certificate
+from operations.certificate import destroy_certificate
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
 from operations.restored import restore

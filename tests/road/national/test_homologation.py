@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import SecretStr
 
-from bot.delivery.homologation import AVISO, with_mark
+from bot.delivery.sender import AVISO, with_mark
 from bot.master_key import vault_of
 from bot.subjects.invoice import facts, subject
 from gateway.registry import REGISTRY
@@ -26,7 +26,7 @@ from gateway.whatsapp.messages import (
     Texto,
     to_json,
 )
-from operations.certificate.custody import keep_certificate
+from operations.certificate import keep_certificate
 from operations.channel import choose as choose_channel
 from operations.company import add_company
 from persistence.people.channels import choose

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.operator.restoring import channels_of
+from bot.operator.reconcile import channels_of
 from gateway.nacional import layouts
 from gateway.nacional.layouts import LayoutChoice
 from gateway.nacional.signature import unpack

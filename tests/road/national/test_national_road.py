@@ -16,27 +16,25 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from bot.master_key import vault_of
-from bot.operator.audit_report import DIFFERS, lines, status_of
+from bot.operator.reconcile import DIFFERS, lines, status_of
 from bot.orders.accept import Confirmed
 from gateway.nacional import payload as stored
 from gateway.nacional.layouts import parse
 from gateway.nacional.signature import pack, unpack
 from gateway.registry import REGISTRY
 from operations import services
-from operations.certificate.custody import destroy_certificate, keep_certificate
+from operations.certificate import destroy_certificate, keep_certificate
 from operations.company import CompanyError, add_company
 from operations.protocol import reprocess
 from persistence.people.companies import get_company
-from persistence.people.erase import erase
-from persistence.people.person import find
+from persistence.people.person import erase, find
 from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.rules import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
-from state_machine.documents.service import DocumentoServico
-from state_machine.protocol.channel import Ambiente, Canal
+from state_machine.documents import DocumentoServico
+from state_machine.protocol.channel import Ambiente, Canal, conversation
 from state_machine.protocol.emission import Absent
-from state_machine.protocol.origin import conversation
-from state_machine.services.own import Servico
+from state_machine.services.codes import Servico
 from tests.narrowing import bound_to
 from tests.road.road_people import PADARIA, QUICK, Person, new_phone, open_road, unlike, until
 from tests.road.road_stage import waits_passing

@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 import redis
 
-from persistence.audit.chain import verify
+from persistence.audit.records import verify
 from persistence.db.engine import Database
 from persistence.embedded.postgres import installation
 from tests import children

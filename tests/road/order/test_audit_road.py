@@ -11,7 +11,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from bot.operator.audit_report import lines, status_of
+from bot.operator.reconcile import lines, status_of
 from proofs.demo.world import COMPANY
 from proofs.sandbox.plugnotas.model import CANCELLED
 from state_machine.protocol.audit import Conferencia, DifferenceKind

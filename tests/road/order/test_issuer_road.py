@@ -12,7 +12,7 @@ from bot.subjects.invoice.subject import Invoice
 from operations.company import add_company
 from persistence.conversations import snapshots
 from persistence.people import companies as people
-from persistence.queue.arrival import Arrival
+from persistence.queue.inbox import Arrival
 from proofs.demo.world import COMPANY
 from proofs.sandbox.phone.switches import VALUE_REFUSED
 from state_machine.machine.events import Confirmou

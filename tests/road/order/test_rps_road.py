@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from operations.company import add_company
-from operations.numbering import block, explain, report
-from operations.protocol import CommandRefusedError, reprocess
+from operations.protocol import CommandRefusedError, block, explain, numbering_report, reprocess
 from operations.restored import restore
 from proofs.demo.world import COMPANY
 from tests.road.road_people import FULL, Person, new_phone, unlike
@@ -41,7 +40,7 @@ async def test_without_a_series_the_gateway_numbers(road: Road) -> None:
     [note] = await road.notes(ana)
     assert note.payload["rps"].keys() == {"competencia"}
     assert await _numbered(road, ana) == [(None, None, "concluido")]
-    assert "o gateway numera" in (await report(road.database))[0]
+    assert "o gateway numera" in (await numbering_report(road.database))[0]
 
 
 async def test_with_a_series_each_invoice_takes_the_next_number(road: Road) -> None:
@@ -53,7 +52,7 @@ async def test_with_a_series_each_invoice_takes_the_next_number(road: Road) -> N
     assert sorted(rps["numero"] for rps in sent) == [501, 502, 503, 504]
     stored = [row for person in people for row in await _numbered(road, person)]
     assert sorted(stored) == [("7", number, "concluido") for number in range(501, 505)]
-    head, gaps = await report(road.database)
+    head, gaps = await numbering_report(road.database)
     assert "CAFÉ DA ESQUINA LTDA" in head
     assert "série 7 · producao · 501 a 504" in head
     assert gaps.strip() == "sem buracos"
@@ -67,21 +66,21 @@ async def test_a_refused_number_is_a_gap_until_it_is_used_or_explained(road: Roa
         await person.say(FULL)
         assert "não foi aceita" in (await person.press("Confirmar")).text
     [(_, hers, _)], [(_, his, _)] = await _numbered(road, ana), await _numbered(road, rui)
-    assert f"    BURACO {hers} a {his}: sem nota e sem explicação" in await report(road.database)
+    assert f"    BURACO {hers} a {his}: sem nota e sem explicação" in await numbering_report(road.database)
 
     await reprocess(road.database, (await road.session(ana))["id_integracao"])
     await ana.expect("tentando emitir de novo")
     await ana.files()
     await road.settled()
     assert await _numbered(road, ana) == [("7", hers, "rejeitado"), ("7", hers, "concluido")]
-    lines = await report(road.database)
+    lines = await numbering_report(road.database)
     assert f"    BURACO {his}: sem nota e sem explicação" in lines
     sequence = int(lines[0].split(" ")[0])
 
     with pytest.raises(CommandRefusedError, match="nada mudou"):
         await explain(road.database, sequence, f"{hers}-{his}", "engano")
     await explain(road.database, sequence, str(his), "recusada; nota feita à mão")
-    lines = await report(road.database)
+    lines = await numbering_report(road.database)
     assert f"    {his}: sem nota, explicado: recusada; nota feita à mão" in lines
     assert not [line for line in lines if "BURACO" in line]
 
@@ -104,7 +103,7 @@ async def test_without_a_restored_copy_no_number_is_explained_by_one(road: Road)
     await rui.files()
     await road.settled()
     assert await _numbered(road, rui) == [("7", last + 1, "concluido")]
-    assert not [line for line in await report(road.database) if f"{last + 1}: sem nota" in line]
+    assert not [line for line in await numbering_report(road.database) if f"{last + 1}: sem nota" in line]
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["refused as a duplicate", "the answer is lost"])
@@ -125,7 +124,7 @@ async def test_a_note_has_the_number_that_it_was_made_under(road: Road, *, lost:
     sent["rps"]["numero"] = last + 1
     sent["servico"][0]["valor"]["servico"] = float(session["rascunho"]["valor"]["valor"]) + differs
     road.world.plugnotas.accept([sent])
-    sequence = int((await report(road.database))[0].split(" ")[0])
+    sequence = int((await numbering_report(road.database))[0].split(" ")[0])
     await restore(road.database, [f"{sequence}:{last + 1}"])
     assert "pode já ter saído" in (await rui.press("Confirmar")).text
     if lost:
@@ -135,7 +134,7 @@ async def test_a_note_has_the_number_that_it_was_made_under(road: Road, *, lost:
     await road.settled()
     assert [status for _, _, status in await _numbered(road, rui)] == ["conflito" if differs else "concluido"]
     assert len(await road.notes(rui)) == 1
-    lines = await report(road.database)
+    lines = await numbering_report(road.database)
     assert not [line for line in lines if "BURACO" in line]
     assert f"    {last + 2}: sem nota, explicado: a nota saiu sob o número de antes da cópia" in lines
 
@@ -153,12 +152,13 @@ async def test_while_the_numbering_is_blocked_nothing_is_issued(road: Road) -> N
     """The yes is answered with what to do, and the data stay; freed, the same button issues under the next number."""
     ana = await _staff(road)
     await ana.issue(unlike())
-    sequence = int((await report(road.database))[0].split(" ")[0])
+    sequence = int((await numbering_report(road.database))[0].split(" ")[0])
     with pytest.raises(CommandRefusedError, match="--motivo"):
         await block(road.database, sequence, " ")
     assert "bloqueada" in (await block(road.database, sequence, "a prefeitura trocou a série"))[0]
-    assert "    BLOQUEADA: a prefeitura trocou a série (prosa numeracao --desbloquear libera)" in await report(
-        road.database
+    assert (
+        "    BLOQUEADA: a prefeitura trocou a série (prosa numeracao --desbloquear libera)"
+        in await numbering_report(road.database)
     )
     summary = await ana.say(unlike())
     assert "numeração" in (await ana.press("Confirmar", summary)).text

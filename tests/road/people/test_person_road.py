@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from console.render.labels import por_que_pediu
 from persistence.access.accounts import Alcance
-from persistence.queue.arrival import Arrival
+from persistence.queue.inbox import Arrival
 from persistence.staff.queue import Filtros, needing_eyes
 from tests.road.road_people import FULL, until
 

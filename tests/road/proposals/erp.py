@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from operations.api.keys import make_key
+from operations.api import make_key
 from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.documents import CNPJ

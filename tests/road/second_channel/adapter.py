@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gateway.http import recording as tape
 from gateway.http.client import Destination
-from gateway.http.json_body import as_dict, json_object, text
-from gateway.http.wire import Answer, NoAnswerError, NotSentError
-from gateway.keys.id_dps import IdDPS
+from gateway.http.wire import Answer, NoAnswerError, NotSentError, as_dict, json_object, text
+from gateway.keys import IdDPS
 from gateway.lines import CallKind
 from gateway.port import Explicacao
 from gateway.registry import ChannelRow
@@ -40,8 +39,7 @@ from state_machine.values.documents import CNPJ
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from gateway.port import InvoiceIntent
-    from gateway.registry import Surroundings
+    from gateway.port import InvoiceIntent, Surroundings
     from state_machine.cancellation.machine import MotivoCancelamento
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
     from state_machine.protocol.audit import Listagem

@@ -12,17 +12,16 @@ import pytest
 import sqlalchemy as sa
 
 from bot.orders.accept import Confirmed
-from gateway.keys.id_dps import IdDPS
+from gateway.keys import IdDPS
 from gateway.registry import REGISTRY
 from operations.channel import choose
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
 from persistence.people.companies import get_company
 from proofs.demo.world import COMPANY
-from state_machine.protocol.channel import Ambiente, Canal, Natureza
+from state_machine.protocol.channel import Ambiente, Canal, Natureza, Origin
 from state_machine.protocol.emission import CannotTell
-from state_machine.protocol.origin import Origin
-from state_machine.services.own import Servico
+from state_machine.services.codes import Servico
 from state_machine.values.documents import CNPJ
 from tests.narrowing import bound_to
 from tests.road.road_people import Person, Scene, new_phone, open_road, unlike, until

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from bot.orders.accept import Confirmed
 from bot.orders.origins import OriginRow
 from persistence.people.companies import get_company
-from persistence.rows.inbox_rows import EmissionRow
-from state_machine.protocol.origin import Origin
-from state_machine.services.own import Servico
+from persistence.rows import EmissionRow
+from state_machine.protocol.channel import Origin
+from state_machine.services.codes import Servico
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 import pytest_asyncio
 
-import bot.subjects.table
+import bot.wiring.handlers
 from bot.conversation.inbound import Palavras
 from bot.conversation.subject import one_row
 from persistence.queue import outbox
-from persistence.queue.arrival import Arrival
-from persistence.rows.inbox_rows import RowKind
-from state_machine.machine.effects import Mensagem
+from persistence.queue.inbox import Arrival
+from persistence.rows import RowKind
+from state_machine.invoice.session import Mensagem
 from tests.road.road_people import FULL, open_road
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ class Riddles:
 async def road(database_url: str, redis_url: str) -> AsyncIterator[Road]:
     """A road on which the riddles come before the invoice."""
     with pytest.MonkeyPatch.context() as patched:
-        *before, invoice = bot.subjects.table.SUBJECTS
-        patched.setattr(bot.subjects.table, "SUBJECTS", (*before, Riddles, invoice))
+        *before, invoice = bot.wiring.handlers.SUBJECTS
+        patched.setattr(bot.wiring.handlers, "SUBJECTS", (*before, Riddles, invoice))
         async with open_road(database_url, redis_url) as opened:
             yield opened
 
@@ -116,4 +116,4 @@ def test_a_kind_of_row_has_one_handler() -> None:
             """Need nothing."""
 
     with pytest.raises(ValueError, match="adivinha"):
-        bot.subjects.table.handlers_of((Greedy(), Greedy()), ())
+        bot.wiring.handlers.handlers_of((Greedy(), Greedy()), ())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from operations.company import add_company
-from persistence.conversations import register_cache
+from persistence import outside
 from proofs.demo.world import COMPANY
 from tests.road.talk.memory_people import CAFE, MARIA, ZE, company_form, of_new_company
 
@@ -97,7 +97,7 @@ async def test_a_mei_is_told_how_much_is_left(road: Road) -> None:
     )
     async with road.database.alone() as connection:
         entry = {"cnpj": cnpj, "razao_social": "ANA DESIGN ME", "data_inicio_atividade": f"{year}-10-20"}
-        await register_cache.put(connection, cnpj, entry)
+        await outside.cache_company(connection, cnpj, entry)
     proportional = (await ana.say("quanto falta pro limite do mei?")).text
     assert "R$ 1.000,00 de R$ 20.250,00 (4 %). Ainda cabem R$ 19.250,00." in proportional
     assert "proporcional a 3 meses" in proportional

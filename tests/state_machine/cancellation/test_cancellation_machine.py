@@ -33,7 +33,7 @@ from state_machine.cancellation.machine import (
     decide,
 )
 from state_machine.catalogue.texts import cancellation as textos
-from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, tamanho
+from state_machine.values.text import TEXTO_COM_BOTOES_MAX, tamanho
 
 E = EstadoCancelamento
 AGORA = datetime(2026, 11, 21, 12, tzinfo=UTC)

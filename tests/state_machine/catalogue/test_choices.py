@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state_machine.catalogue import questions
-from state_machine.catalogue.choices import unica_leitura
+from state_machine.catalogue.questions import unica_leitura
 from state_machine.invoice.draft import Rascunho, aplicar, sem_apagada
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo, Doubt, Motivo
 from state_machine.machine.events import Abriu, Conversou, Informou, Negou
-from state_machine.values.text.message_spans import Escrita
+from state_machine.values.text import Escrita
 from tests.state_machine.catalogue.test_questions import PARES
 from tests.state_machine.made_sessions import CNPJ, CPF, TUDO, diz, doubts, fits, lido, nova, resposta
 

@@ -6,11 +6,10 @@ import pytest
 
 from proofs.diagrams.session import example
 from state_machine.catalogue import acts, knowledge, messages
-from state_machine.machine.effects import Botao, Mensagem, Responder
+from state_machine.invoice.session import Botao, Estado, Mensagem, Responder
 from state_machine.machine.events import Confirmou, MandouArquivo, PediuAjuda
-from state_machine.machine.states import Estado
 from state_machine.machine.transition import transition
-from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, tamanho
+from state_machine.values.text import TEXTO_COM_BOTOES_MAX, tamanho
 
 NOW = example(Estado.AGUARDANDO_CONFIRMACAO).mostrado_em
 SHOWN = example(Estado.AGUARDANDO_CONFIRMACAO)

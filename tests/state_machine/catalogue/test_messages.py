@@ -9,15 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state_machine.catalogue import messages
+from state_machine.invoice.choices import NotaIgual
 from state_machine.invoice.draft import Cadastro
-from state_machine.invoice.equal_invoice import NotaIgual
 from state_machine.invoice.fields import Campo
+from state_machine.invoice.session import ESPERAM_USUARIO, EnviarArquivo, Estado, Mensagem, Responder
 from state_machine.invoice.summary import resumo, titulo_da_mudanca
-from state_machine.machine.effects import EnviarArquivo, Mensagem, Responder
 from state_machine.machine.events import EVENTOS, Informou
-from state_machine.machine.states import ESPERAM_USUARIO, Estado
 from state_machine.machine.transition import transition
-from state_machine.values.text.length import apara, tamanho
+from state_machine.values.text import apara, tamanho
 from tests.narrowing import group
 from tests.state_machine.made_sessions import (
     AGORA,

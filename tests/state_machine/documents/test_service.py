@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state_machine.documents.service import DocumentoServico, divergencia
-from state_machine.values.text.latin import latin1
+from state_machine.documents import DocumentoServico, divergencia
+from state_machine.values.text import latin1
 from tests.state_machine.made_emissions import CONTEUDO, nota
 
 MUDADO: dict[str, Any] = {

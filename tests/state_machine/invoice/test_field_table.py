@@ -14,15 +14,15 @@ from console.pages.snapshot import compare
 from console.pages.why import nome_do_campo
 from console.render.format import Olhar
 from extractor.model.prompt import FURTHER, Resposta
-from gateway.plugnotas import rejection
+from gateway.plugnotas import outcome
 from persistence.conversations.snapshots import dump_rascunho
 from persistence.tables import session_snapshot
 from state_machine.catalogue.questions import pergunta
 from state_machine.invoice.draft import VAZIO, Lido, Rascunho, StatusCampo
 from state_machine.invoice.field_table import FIELDS, Field, FieldKind, field_named
 from state_machine.invoice.fields import Campo, Motivo
+from state_machine.invoice.session import Estado
 from state_machine.machine.events import Abriu, Informou
-from state_machine.machine.states import Estado
 from tests.state_machine.made_sessions import AGORA, TUDO, diz, lido, nova, resposta
 
 ROOT = Path(__file__).parents[3]
@@ -129,7 +129,7 @@ def test_every_field_has_one_row_and_one_place_everywhere():
 
 def test_a_field_that_an_authority_may_refuse_is_found_in_its_answer():
     """The channel knows the path of every field that has a reason of refusal, and of no other."""
-    paths = {explicacao.campo for _, explicacao in rejection.CAMPOS if explicacao.campo}
+    paths = {explicacao.campo for _, explicacao in outcome.CAMPOS if explicacao.campo}
     assert paths == {campo for campo, row in FIELDS.items() if row.refused}
 
 

@@ -9,10 +9,9 @@ import pytest
 from proofs.diagrams.session import example
 from state_machine.invoice.draft import Lido, StatusCampo
 from state_machine.invoice.fields import Campo, Candidate
-from state_machine.invoice.sanity import cautela
-from state_machine.machine.effects import Responder
+from state_machine.invoice.session import Estado, Responder
 from state_machine.machine.events import Informou
-from state_machine.machine.states import Estado
+from state_machine.machine.steps import cautela
 from state_machine.machine.transition import transition
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)

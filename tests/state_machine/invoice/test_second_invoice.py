@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from state_machine.invoice.equal_invoice import NotaIgual, mesmo_texto
+from state_machine.invoice.choices import NotaIgual, mesmo_texto
 from state_machine.invoice.fields import Campo
+from state_machine.invoice.session import Estado
 from state_machine.machine.events import Confirmou, Conversou, Informou
-from state_machine.machine.states import Estado
 from tests.state_machine.made_sessions import AGORA, SEGUNDO, diz, emissoes, fits, lido, no_resumo, resposta
 
 A_OUTRA = NotaIgual("211126-00000001-r1-1", AGORA - 120 * SEGUNDO)

@@ -8,12 +8,10 @@ import pytest
 
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.fields import Campo
-from state_machine.machine.effects import Emitir
+from state_machine.invoice.session import Emissor, Emitir, Estado
 from state_machine.machine.events import Abriu, Confirmou, Conversou, Escolheu, Informou, MudouEmissor
-from state_machine.machine.session import Emissor
-from state_machine.machine.states import Estado
-from state_machine.services.own import Servico
-from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, tamanho
+from state_machine.services.codes import Servico
+from state_machine.values.text import TEXTO_COM_BOTOES_MAX, tamanho
 from tests.state_machine.made_sessions import DOC, VALOR, diz, lido, nova, resposta
 
 SUPORTE, CONSULTORIA, AULA = Servico("010701"), Servico("170101"), Servico("080201", "aulas do estúdio")

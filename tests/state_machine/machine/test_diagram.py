@@ -8,8 +8,8 @@ import pytest
 
 from proofs.diagrams import session as diagram
 from proofs.diagrams.session import COMMAND, arcs, mermaid, refreshed
+from state_machine.invoice.session import ESPERAM_USUARIO, FINAIS, REASON_ON_ENTRY, Estado
 from state_machine.machine.events import EVENTOS
-from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, REASON_ON_ENTRY, Estado
 from tests import children
 
 ROOT = Path(diagram.__file__).parents[2]

@@ -4,13 +4,12 @@ from datetime import timedelta
 
 import pytest
 
+from state_machine.invoice.choices import NotaIgual
 from state_machine.invoice.draft import StatusCampo
-from state_machine.invoice.equal_invoice import NotaIgual
 from state_machine.invoice.fields import Campo, Doubt, Motivo
-from state_machine.machine.effects import Emitir
+from state_machine.invoice.session import Emitir, Estado
 from state_machine.machine.events import Abriu, Confirmou, Conversou, Informou, PediuCorrecao
-from state_machine.machine.states import Estado
-from state_machine.services.own import Servico
+from state_machine.services.codes import Servico
 from tests.state_machine.made_sessions import (
     AGORA,
     DOC,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from state_machine.invoice.fields import Campo
-from state_machine.machine.effects import Responder
+from state_machine.invoice.session import FINAIS, REASON_ON_ENTRY, Estado, Responder
 from state_machine.machine.events import (
     Abriu,
     Confirmou,
@@ -26,7 +26,6 @@ from state_machine.machine.events import (
     PrazoVencido,
     Reprocessou,
 )
-from state_machine.machine.states import FINAIS, REASON_ON_ENTRY, Estado
 from state_machine.machine.transition import transition
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl

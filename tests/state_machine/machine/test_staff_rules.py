@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from state_machine.invoice.session import Estado
 from state_machine.machine.events import Confirmou, EquipeAssumiu, EquipeDevolveu, EquipeEncerrou
-from state_machine.machine.states import Estado
 from tests.state_machine.made_sessions import AGORA, SEGUNDO, diz, emissoes, no_resumo, resposta
 
 

@@ -7,9 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from state_machine.invoice.draft import Substituida
 from state_machine.invoice.fields import Campo
-from state_machine.invoice.replaced import Substituida
-from state_machine.machine.effects import Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio
+from state_machine.invoice.session import (
+    ESPERAM_USUARIO,
+    FINAIS,
+    Dispensar,
+    Emitir,
+    EnviarArquivo,
+    Estado,
+    Responder,
+    RetomarEnvio,
+    SnapshotReason,
+)
 from state_machine.machine.events import (
     EVENTOS,
     Abriu,
@@ -28,10 +38,9 @@ from state_machine.machine.events import (
     QuisAinda,
     Reprocessou,
 )
-from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, Estado, SnapshotReason
 from state_machine.machine.transition import IGNORADOS, REGRAS, transition
 from state_machine.values.local_time import SAO_PAULO
-from state_machine.values.text.message_spans import Escrita
+from state_machine.values.text import Escrita
 from tests.state_machine.made_sessions import (
     AGORA,
     DOC,

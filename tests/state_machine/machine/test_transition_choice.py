@@ -6,6 +6,7 @@ import pytest
 
 from state_machine.invoice.draft import Cadastro, StatusCampo
 from state_machine.invoice.fields import Campo, Doubt, Motivo
+from state_machine.invoice.session import FINAIS, Emissor, Estado
 from state_machine.machine.events import (
     Abriu,
     Confirmou,
@@ -18,9 +19,7 @@ from state_machine.machine.events import (
     Negou,
     PediuAjuda,
 )
-from state_machine.machine.session import Emissor
-from state_machine.machine.states import FINAIS, Estado
-from state_machine.values.text.message_spans import Escrita
+from state_machine.values.text import Escrita
 from tests.state_machine.made_sessions import (
     AGORA,
     CNPJ,

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
+from state_machine.invoice.session import Estado
 from state_machine.machine.events import Abriu, Confirmou, Informou
-from state_machine.machine.states import Estado
 from tests.state_machine.made_sessions import (
     DOC,
     OUTRO_CNPJ,

@@ -8,6 +8,7 @@ import pytest
 from proofs.diagrams.session import example
 from state_machine.invoice.draft import Cadastro, StatusCampo
 from state_machine.invoice.fields import Campo, Doubt, Motivo
+from state_machine.invoice.session import ESPERAM_USUARIO, Emissor, Estado, SnapshotReason
 from state_machine.machine.events import (
     Abriu,
     Cancelou,
@@ -22,8 +23,6 @@ from state_machine.machine.events import (
     PediuAjuda,
     PediuCorrecao,
 )
-from state_machine.machine.session import Emissor
-from state_machine.machine.states import ESPERAM_USUARIO, Estado, SnapshotReason
 from state_machine.machine.transition import transition
 from tests.state_machine.made_sessions import (
     AGORA,

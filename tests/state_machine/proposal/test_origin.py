@@ -6,11 +6,10 @@ from dataclasses import replace
 
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate, Origem
-from state_machine.machine.effects import Responder
+from state_machine.invoice.session import Estado, Responder
 from state_machine.machine.events import Abriu, Confirmou
-from state_machine.machine.states import Estado
 from state_machine.machine.transition import transition
-from state_machine.proposal.origin import draft, proposed_by
+from state_machine.proposal import draft, proposed_by
 from tests.state_machine.made_sessions import AGORA, CNPJ, nova
 
 VALORES = {Campo.DOCUMENTO: CNPJ, Campo.VALOR: "1500.00", Campo.DESCRICAO: "consultoria", Campo.NOME: "Padaria"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from persistence.api.approvals import OUTCOME, author
+from state_machine.invoice.session import Estado
 from state_machine.machine.events import Cancelou, EquipeEncerrou, NotaAutorizada, PrazoVencido
-from state_machine.machine.states import Estado
-from state_machine.proposal.outcome import OUTCOME, author
-from state_machine.proposal.states import EstadoProposta
+from state_machine.proposal import EstadoProposta
 
 
 def test_every_state_of_a_session_is_one_of_a_proposal() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from state_machine.cancellation.machine import StatusNota
-from state_machine.documents.service import DocumentoServico
+from state_machine.documents import DocumentoServico
 from state_machine.protocol.audit import Diferenca, DifferenceKind, Nossa, Periodo, compare
 from state_machine.protocol.emission import Nota, Situacao, StatusEmissao
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from state_machine.protocol.breaker import Breaker
+from state_machine.protocol.retry import Breaker
 
 
 class Clock:

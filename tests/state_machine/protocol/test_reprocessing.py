@@ -7,14 +7,7 @@ import pytest
 
 from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import Absent, CannotTell, Found, Situacao, StatusEmissao
-from state_machine.protocol.reconciliation import may_send
-from state_machine.protocol.reprocessing import (
-    Anterior,
-    Parecer,
-    ask_about_both,
-    judge,
-    judge_unasked,
-)
+from state_machine.protocol.reconciliation import Anterior, Parecer, ask_about_both, judge, judge_unasked, may_send
 from tests.state_machine.made_emissions import POLITICA, S, andamento, depois, nota
 
 NOTA = "ext"  # the gateway made a note of the earlier attempt

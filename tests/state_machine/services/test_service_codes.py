@@ -11,7 +11,7 @@ import pytest
 from proofs.sandbox.nacional.documents import services
 from scripts.service_codes import rows
 from state_machine.services.codes import digest, digits, dotted, nbs, table, text_of
-from state_machine.services.everyday import WORDS
+from state_machine.services.search import WORDS
 
 
 def _stored() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from state_machine.catalogue.records import aviso_mei, limite_mei
-from state_machine.values.yearly_limit import medidor
+from state_machine.values.money import medidor
 
 GERAL, TRANSPORTE = Decimal(81000), Decimal(251600)
 

@@ -11,20 +11,19 @@ from bot.conversation.inbound import Palavras
 from bot.subjects.invoice.acts import ANSWERS, Momento, moment
 from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import WHOLE, Ato, Context, Extraction
-from extractor.requests.unserved import without
 from extractor.rules import extract
-from extractor.utterance import Utterance
+from extractor.utterance import Utterance, without
 from proofs.diagrams.session import example
 from state_machine.invoice.draft import Lido, StatusCampo
 from state_machine.invoice.fields import Campo
+from state_machine.invoice.session import Estado
 from state_machine.machine.events import Cancelou, Confirmou, Informou, Negou, PediuAjuda
-from state_machine.machine.states import Estado
 from state_machine.machine.transition import transition
 from tests.bot.subjects.invoice.test_plan import NOW, Remembered
 
 if TYPE_CHECKING:
+    from state_machine.invoice.session import Sessao
     from state_machine.machine.events import Evento
-    from state_machine.machine.session import Sessao
 
 COLLECTING, SHOWN = example(Estado.DADOS_INCOMPLETOS), example(Estado.AGUARDANDO_CONFIRMACAO)
 OPEN = {Momento.COLETANDO: COLLECTING, Momento.RESUMO: SHOWN}

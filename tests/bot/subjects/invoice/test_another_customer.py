@@ -13,13 +13,13 @@ from bot.subjects.invoice.clients import with_customer
 from extractor.contract import Context
 from extractor.fields.clients import is_called
 from extractor.rules import extract
+from state_machine.invoice.choices import Cliente
 from state_machine.invoice.draft import Cadastro
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo, Origem
-from state_machine.invoice.known_clients import Cliente
+from state_machine.invoice.session import Estado
 from state_machine.machine.events import Abriu, Informou
-from state_machine.machine.states import Estado
-from state_machine.values.text.message_spans import Escrita
+from state_machine.values.text import Escrita
 from tests.state_machine.made_sessions import (
     CNPJ,
     DOC,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from bot.subjects.invoice.reading import Reader
+from bot.subjects.invoice.subject import Reader
 from extractor.rules import RulesExtractor
 from persistence.people.companies import Empresa
 from state_machine.cancellation.machine import MOTIVO_MAX, Codigo, motivo_de
@@ -17,9 +17,9 @@ from state_machine.catalogue.requests import NotaListada
 from state_machine.catalogue.texts.cancellation import MOTIVO_DO_BOTAO, erro, o_errado
 from state_machine.invoice.draft import Rascunho, ler
 from state_machine.invoice.fields import Campo, Candidate, Origem
-from state_machine.machine.session import Sessao
+from state_machine.invoice.session import Sessao
 from state_machine.protocol.emission import StatusEmissao
-from state_machine.values.text.length import tamanho
+from state_machine.values.text import tamanho
 
 if TYPE_CHECKING:
     from persistence.queue.lanes import Lanes

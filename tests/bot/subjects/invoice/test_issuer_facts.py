@@ -10,10 +10,9 @@ import pytest
 from bot.subjects.invoice.facts import as_issued_by
 from persistence.people.companies import Empresa
 from state_machine.invoice.fields import Campo
+from state_machine.invoice.session import Estado, Sessao
 from state_machine.machine.events import Abriu, Cancelou, Confirmou, Conversou, MudouEmissor
-from state_machine.machine.session import Sessao
-from state_machine.machine.states import Estado
-from state_machine.proposal.origin import draft
+from state_machine.proposal import draft
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 COMPANY = Empresa(1, "11222333000181", "ANA DESIGN ME", "1", "3550308", "mei", "010701", None, None, NOW)

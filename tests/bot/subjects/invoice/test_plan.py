@@ -10,7 +10,7 @@ from bot.conversation.inbound import Outro, Palavras, Toque
 from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import INTENTS, Ato, Extraction
 from extractor.utterance import Utterance
-from persistence.conversations.edits import Mudanca, Ouvida
+from persistence.conversations.snapshots import Mudanca, Ouvida
 from persistence.people.companies import Empresa
 from proofs.diagrams.session import example
 from state_machine.catalogue import acts, messages, staff_messages
@@ -19,6 +19,7 @@ from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.records import Emitidas
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate
+from state_machine.invoice.session import Estado, Sessao
 from state_machine.machine.events import (
     Abriu,
     Cancelou,
@@ -32,19 +33,17 @@ from state_machine.machine.events import (
     PediuAjuda,
     PediuCorrecao,
 )
-from state_machine.machine.session import Sessao
-from state_machine.machine.states import Estado
 from state_machine.machine.transition import transition
-from state_machine.proposal.origin import draft
+from state_machine.proposal import draft
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import date
 
     from state_machine.catalogue.requests import NotaListada
-    from state_machine.invoice.known_clients import Cliente, Costume
-    from state_machine.values.period import MesOuAno
-    from state_machine.values.yearly_limit import Medidor
+    from state_machine.invoice.choices import Cliente, Costume
+    from state_machine.values.local_time import MesOuAno
+    from state_machine.values.money import Medidor
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 COMPANY = Empresa(1, "11222333000181", "ANA DESIGN ME", "1", "3550308", "mei", "010701", None, None, NOW)

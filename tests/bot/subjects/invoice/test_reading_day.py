@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from bot.subjects.invoice.reading import read
+from bot.subjects.invoice.subject import read
 from extractor.contract import Ato, Context, Extraction
 from persistence.people.companies import Empresa
 

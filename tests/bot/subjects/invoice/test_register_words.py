@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.conversation.inbound import Palavras
-from bot.subjects.invoice.words import asked
+from bot.subjects.invoice.acts import asked
 from extractor.contract import Context
 from extractor.requests.requests import RequestKind, read_request
 from extractor.two_readers import TwoReaders

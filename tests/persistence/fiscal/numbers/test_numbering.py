@@ -12,7 +12,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from persistence.db.engine import Database
-from persistence.fiscal.numbers.numbering import (
+from persistence.fiscal.numbering import (
     Modelo,
     NumeracaoBloqueadaError,
     NumeroOcupadoError,

@@ -12,10 +12,10 @@ from operations.protocol import CommandRefusedError
 from operations.restored import MOST_SKIPPED, restore
 from persistence.batches import records, work
 from persistence.db.engine import Database
-from persistence.fiscal.numbers import numbering
-from persistence.fiscal.numbers.numbering import Sequencia
+from persistence.fiscal import numbering
+from persistence.fiscal.numbering import Sequencia
 from persistence.tables.base import metadata
-from persistence.witness.row import Witness
+from persistence.witness import Witness
 from tests.made_batches import QUEM, confirmed
 from tests.stored_work import clear, emission, row
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gateway.http.mutual_tls import client_context
+from gateway.certificate.connections import client_context
 from gateway.nacional.dps import Circunstancias, build, id_dps
 from gateway.nacional.layouts import Layout
 from gateway.nacional.signature import pack, sign, unpack

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gateway.http.mutual_tls import client_context
+from gateway.certificate.connections import client_context
 from gateway.nacional.note import read
 from gateway.nacional.signature import unpack
 from proofs.sandbox.nacional.adn import AdnSimulator

@@ -14,7 +14,7 @@ import pytest
 import xmlsec
 from lxml import etree
 
-from gateway.keys.nfse import ChaveNFSe
+from gateway.keys import ChaveNFSe
 from gateway.nacional.dps import id_dps
 from gateway.nacional.note import read
 from gateway.nacional.signature import unpack

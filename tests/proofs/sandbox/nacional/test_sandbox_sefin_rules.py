@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.keys.nfse import ChaveNFSe
+from gateway.keys import ChaveNFSe
 from gateway.nacional.dps import id_dps
 from gateway.nacional.event import build_cancellation
 from gateway.nacional.layouts import Layout

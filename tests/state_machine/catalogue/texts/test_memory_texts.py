@@ -9,10 +9,10 @@ import pytest
 from state_machine.catalogue import acts, messages, questions
 from state_machine.catalogue.records import Emitida, Emitidas, lista
 from state_machine.catalogue.texts import memory as textos
+from state_machine.invoice.choices import Cliente
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Doubt, Motivo
-from state_machine.invoice.known_clients import Cliente
-from state_machine.values.period import MesOuAno
+from state_machine.values.local_time import MesOuAno
 from tests.state_machine.catalogue.test_request_answers import NOTA
 from tests.state_machine.made_sessions import CNPJ, CPF, fits, nova
 

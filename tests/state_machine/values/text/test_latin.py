@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state_machine.values.text.latin import latin1, plain, unfit
+from state_machine.values.text import as_latin, latin1, unfit
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from state_machine.values.text.latin import latin1, plain, unfit
 )
 def test_typography_is_spelt_plainly(written, sent):
     """What a phone's keyboard makes of plain words becomes plain words again."""
-    assert plain(written) == sent
+    assert as_latin(written) == sent
     assert unfit(written) == ()
 
 
@@ -50,14 +50,14 @@ def test_typography_is_spelt_plainly(written, sent):
 def test_what_has_no_spelling_of_the_same_meaning_stays_and_is_named(written, named):
     """Left out or spelt by its shape alone, it would say something else."""
     assert unfit(written) == tuple(named)
-    assert set(named) <= set(plain(written))
+    assert set(named) <= set(as_latin(written))
 
 
 @given(st.text())
 def test_a_plain_text_is_all_there_or_names_what_is_not(written):
     """Spelling it again changes nothing, and without unfit it is what a layout takes, letter for letter."""
-    spelt = plain(written)
-    assert plain(spelt) == spelt
+    spelt = as_latin(written)
+    assert as_latin(spelt) == spelt
     assert unfit(spelt) or (latin1(spelt) == spelt and spelt.encode("latin-1").decode("latin-1").isprintable())
 
 
@@ -72,4 +72,4 @@ def test_the_result_is_printable_latin1_and_stays_as_it_is(written):
 @given(st.text(st.characters(codec="latin-1", categories=["L", "N"])))
 def test_portuguese_letters_are_kept(written):
     """Accents and cedillas are part of people's names."""
-    assert plain(written) == written
+    assert as_latin(written) == written

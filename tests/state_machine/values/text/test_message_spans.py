@@ -14,7 +14,7 @@ from state_machine.invoice.draft import (
 )
 from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
 from state_machine.machine.events import Abriu
-from state_machine.values.text.message_spans import Escrita, escrita_de
+from state_machine.values.text import Escrita, escrita_de
 from tests.state_machine.made_sessions import AGORA, CNPJ, OUTRO_CNPJ, TUDO, diz, nova
 
 PRIMEIRA, SEGUNDA = Escrita("wamid.1", "nota de 1.500 pra padaria"), Escrita("wamid.2", "consultoria, 12 horas")

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from state_machine.values.text.plain import plain
+from state_machine.values.text import plain
 
 
 def test_case_and_accents_are_left_out() -> None:

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from state_machine.values.text.untrusted import MAX_DEPTH, clean, cleaned, legible, legible_values, read_json
+from state_machine.values.text import MAX_DEPTH, clean, cleaned, legible, legible_values, read_json
 
 
 @pytest.mark.parametrize(

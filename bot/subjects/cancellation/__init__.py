@@ -1,1 +1,0 @@
-"""Cancelling an issued note by conversation."""

@@ -1,1 +1,0 @@
-"""The pages of lists that become mails."""

@@ -1,1 +1,0 @@
-"""Orders that no conversation gave, as staff see them."""

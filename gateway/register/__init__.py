@@ -1,1 +1,0 @@
-"""The public register of companies."""

@@ -1,1 +1,0 @@
-"""Numbers of invoices, also after a restored backup."""

@@ -1,1 +1,0 @@
-"""Tables of invoices: what was sent, what became of it, and the numbers."""

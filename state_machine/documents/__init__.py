@@ -1,1 +1,0 @@
-"""What an invoice says, for each kind of document: content, fingerprint, and what differs from it."""

@@ -1,1 +1,0 @@
-"""What a proposal is that another system sends: its states."""

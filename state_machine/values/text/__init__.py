@@ -1,1 +1,0 @@
-"""Text as a value: its length, its forms, and where it came from."""
