@@ -44,7 +44,7 @@ OVER_A_SUMMARY: Final = {
 # Said when nothing is open and a note was issued; ``{n}`` is its number.
 AFTER_A_NOTE: Final = {
     "minhas notas": "R$ 1.500,00",
-    "manda por e-mail": "e-mail",
+    "manda o pdf da 1 pro e-mail ana@exemplo.com.br": "e-mail",
     "status da nota 1042": "autorizada",
     "segunda via": "Segunda via",
     "segunda via da nota 1042": "Segunda via",
