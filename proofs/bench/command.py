@@ -85,18 +85,15 @@ def as_dict(names: Sequence[str], plan: Plan, figures: Sequence[Figure], broken:
 
 def table(figures: Sequence[Figure]) -> Table:
     """Return the figures as a person reads them."""
-    shown = Table("linha", "medida", "nosso", "faixa", "referência", "razão", "meta", title="medianas")
+    shown = Table("linha", "medida", "nosso", "faixa", "meta", title="medianas")
     for figure in figures:
         least, most = figure.spread
-        reference = f"{number(figure.compared)} {figure.against}" if figure.compared is not None else ""
         mark = {True: " [green]atingida[/]", False: " [red]não atingida[/]", None: ""}[figure.reached]
         shown.add_row(
             figure.row,
             figure.name,
             f"{number(figure.value)} {figure.unit}",
             f"{number(least)}-{number(most)}",
-            reference,
-            f"{written(figure.ratio, '.2f')}×" if figure.ratio is not None else "",
             f"{str(figure.reach).replace('.', ',')}{mark}" if figure.reach else "",
         )
     return shown

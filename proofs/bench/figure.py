@@ -1,21 +1,18 @@
-"""One figure as measured: rounds of ours, rounds of the reference, what was to be reached."""
+"""One figure as measured: its rounds, and what was to be reached."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from statistics import median
-from typing import Any, Literal
+from typing import Any
 
 from proofs.storm.labels import written
-
-Kind = Literal["ratio", "value"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A bound for the median of ours (``value``), or for the median of ours ÷ reference (``ratio``)."""
+    """A bound for the median."""
 
-    kind: Kind
     bound: float
     at_least: bool
 
@@ -24,23 +21,20 @@ class Reach:
         return value >= self.bound if self.at_least else value <= self.bound
 
     def __str__(self) -> str:
-        return f"{'≥' if self.at_least else '≤'} {self.bound:g}{'×' if self.kind == 'ratio' else ''}"
+        return f"{'≥' if self.at_least else '≤'} {self.bound:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """``ours`` and ``reference`` have one value for each round, or each turn of it, in ``unit``; both took turns.
+    """``ours`` has one value for each round, in ``unit``.
 
-    ``row`` is the module that measured it, ``against`` what the reference is. ``note`` qualifies the figure;
-    ``parts`` splits it, in the same unit.
+    ``row`` is the module that measured it. ``note`` qualifies the figure; ``parts`` splits it, in the same unit.
     """
 
     row: str
     name: str
     unit: str
     ours: tuple[float, ...]
-    reference: tuple[float, ...] = ()
-    against: str = ""
     reach: Reach | None = None
     note: str = ""
     parts: dict[str, float] = field(default_factory=dict)
@@ -56,54 +50,28 @@ class Figure:
         return min(self.ours), max(self.ours)
 
     @property
-    def compared(self) -> float | None:
-        """The median of the reference."""
-        return median(self.reference) if self.reference else None
-
-    @property
-    def ratio(self) -> float | None:
-        """The median of ours ÷ reference, pair by pair; ``None`` without one."""
-        pairs = [a / b for a, b in zip(self.ours, self.reference, strict=False) if b]
-        return median(pairs) if pairs else None
-
-    @property
     def reached(self) -> bool | None:
-        """Whether the bound holds; ``None`` where none is set, or the reference is missing."""
-        if self.reach is None:
-            return None
-        value = self.ratio if self.reach.kind == "ratio" else self.value
-        return None if value is None else self.reach.holds(value)
+        """Whether the bound holds; ``None`` where none is set."""
+        return None if self.reach is None else self.reach.holds(self.value)
 
     def as_dict(self) -> dict[str, Any]:
         """Return a JSON shape with what follows from the rounds."""
-        derived = {"median": self.value, "ratio": self.ratio, "reached": self.reached}
+        derived = {"median": self.value, "reached": self.reached}
         return {**asdict(self), "reach": str(self.reach) if self.reach else None, **derived}
 
 
 def at_least(bound: float) -> Reach:
     """Ours itself must not be below ``bound``."""
-    return Reach("value", bound, at_least=True)
+    return Reach(bound, at_least=True)
 
 
 def at_most(bound: float) -> Reach:
     """Ours itself must not exceed ``bound``."""
-    return Reach("value", bound, at_least=False)
+    return Reach(bound, at_least=False)
 
 
-def times_at_least(bound: float) -> Reach:
-    """Ours must be ``bound`` times the reference, or more."""
-    return Reach("ratio", bound, at_least=True)
-
-
-def times_at_most(bound: float) -> Reach:
-    """Ours must be ``bound`` times the reference, or less."""
-    return Reach("ratio", bound, at_least=False)
-
-
-def number(value: float | None) -> str:
-    """Return a number with three digits that mean something, as Brazilians write it; empty for none."""
-    if value is None:
-        return ""
+def number(value: float) -> str:
+    """Return a number with three digits that mean something, as Brazilians write it."""
     return written(value, ",.0f" if abs(value) >= 100 else ".3g")  # noqa: PLR2004 - where decimals stop to matter
 
 

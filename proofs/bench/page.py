@@ -8,18 +8,12 @@ from itertools import groupby
 from typing import Any
 
 from proofs.bench.figure import number
-from proofs.storm.labels import written
 
 WIDTH, BAR, LABEL = 860, 22, 330  # px
 WORDS = {"reached": "atingida", "missed": "não atingida", "": ""}
 PARTS = {  # of a figure, where their name in the JSON file is English
     "load": "carga",
     "simulators": "simuladores",
-    "extractor": "extração",
-    "figures": "métricas",
-    "persistence": "persistência",
-    "state machine": "máquina de estados",
-    "event loop and rest": "laço de eventos e o resto",
 }
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:960px;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}
@@ -45,7 +39,7 @@ def page(result: dict[str, Any]) -> str:
             '<meta name="viewport" content="width=device-width"><title>prosa bench</title>',
             f"<style>{STYLE}</style><h1>prosa bench</h1><p>{escape(facts)}</p>",
             f"<pre>{escape(result['command'])}</pre>",
-            "<table><tr><th>medida<th>nosso<th>referência<th>razão<th>meta</tr>",
+            "<table><tr><th>medida<th>nosso<th>meta</tr>",
             rows,
             "</table>",
             charts,
@@ -57,12 +51,9 @@ def page(result: dict[str, Any]) -> str:
 
 def _row(figure: dict[str, Any]) -> str:
     kind = {True: "reached", False: "missed", None: ""}[figure["reached"]]
-    ratio = "" if figure["ratio"] is None else f"{written(figure['ratio'], '.2f')}×"
     cells = (
         figure["name"] + (f" ({figure['note']})" if figure["note"] else ""),
         f"{number(figure['median'])} {figure['unit']}",
-        figure["against"],
-        ratio,
     )
     plain = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
     bound = (figure["reach"] or "").replace(".", ",")
@@ -70,9 +61,8 @@ def _row(figure: dict[str, Any]) -> str:
 
 
 def _bars(figure: dict[str, Any]) -> str:
-    """One bar for each round of ours and of the reference, and one for each part."""
+    """One bar for each round, and one for each part."""
     bars = [("nosso", value, "#2e6e4e") for value in figure["ours"]]
-    bars += [(figure["against"], value, "#b8b8b8") for value in figure["reference"]]
     bars += [(PARTS.get(name, name), value, "#1f6f8b") for name, value in figure["parts"].items()]
     top = max((value for _, value, _ in bars), default=1.0) or 1.0
     drawn = "".join(

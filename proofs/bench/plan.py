@@ -1,4 +1,4 @@
-"""How long and how often to measure, and the order: ours and the references in turns, so that drift meets all alike."""
+"""How long and how often to measure, and the order: all sides in turns, so that drift meets all alike."""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ import typer
 def bench(
     only: Annotated[list[str] | None, typer.Option(help="Só estas linhas da tabela; repetível.")] = None,
     seconds: Annotated[float, typer.Option(min=0.2, help="Segundos de carga por lado e rodada.")] = 10.0,
-    rounds: Annotated[int, typer.Option(min=1, help="Rodadas; o nosso e a referência se alternam.")] = 3,
+    rounds: Annotated[int, typer.Option(min=1, help="Rodadas.")] = 3,
     people: Annotated[int, typer.Option(min=1, help="Pessoas ao mesmo tempo, na linha conversations.")] = 120,
     json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
     report: Annotated[Path | None, typer.Option(help="Grava uma página HTML com gráficos aqui.")] = None,
 ) -> None:
-    """Mede velocidade e custo ao lado de referências, em servidores próprios, nesta máquina."""
+    """Mede velocidade e custo, em servidores próprios, nesta máquina."""
     from proofs.bench.command import run
     from proofs.bench.plan import Plan
     from proofs.bench.rows.table import ROWS

@@ -21,7 +21,7 @@ from tests import children
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("base", "demo", "dev", "bench")
+LOCKS = ("base", "demo", "dev")
 SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|KEY")
 MUST_BE_GIVEN = re.compile(r"\$\{[A-Z_]+:\?[^}]+\}")  # compose stops with the message when the value is missing
 
@@ -197,7 +197,7 @@ def test_the_locks_name_no_place(name: str) -> None:
 
 def test_each_lock_holds_the_same_versions() -> None:
     """What is tested is what runs: every package of the base lock is in the others, at the same version."""
-    base, demo, dev, bench = (
+    base, demo, dev = (
         {
             line.split()[0]
             for line in (ROOT / "requirements" / f"{name}.lock").read_text().splitlines()
@@ -207,4 +207,3 @@ def test_each_lock_holds_the_same_versions() -> None:
     )
     assert base < demo
     assert demo < dev
-    assert demo < bench

@@ -55,7 +55,6 @@ PACKAGES = (
 FOUND_FREE = re.compile("(free|unused|find|pick|available)_?(tcp|udp)?_?port", re.IGNORECASE)
 BINDS = re.compile(r"\.(bind|create_server)\(")
 MAY_FIND = {  # files that bind a port of the system's choice by hand, and why nobody else can be given it
-    "proofs/bench/peers/front.py": "the socket itself is handed to the server",
     "persistence/embedded/process.py": "the server's start is tried again when its port was taken",
     "tests/held_port.py": "the port is held for as long as it is used",
 }

@@ -27,7 +27,7 @@ def miniature(path: Path) -> Path:
     (path / "proofs" / "__init__.py").touch()
     (path / "proofs" / "__main__.py").write_text(CLI)
     (path / "requirements").mkdir()
-    for name in ("base", "demo", "dev", "bench"):
+    for name in ("base", "demo", "dev"):
         (path / "requirements" / f"{name}.lock").write_text(f"# nothing for {name}\n")
     shutil.copy2(ROOT / "prosa", path)
     return path
@@ -148,14 +148,6 @@ def test_addresses_are_found_where_the_settings_find_them(bare: Path) -> None:
     forget(bare)
     (bare / ".env").write_text("\n".join(lines))
     assert "instalando requirements/base.lock" in launch(bare / "prosa", "serve", cwd=bare).stderr
-
-
-def test_figures_get_their_peers(started: Path) -> None:
-    """`prosa bench` installs the lock with what it compares with."""
-    done = launch(started / "prosa", "bench", "--rounds", "1", cwd=started)
-    assert "instalando requirements/bench.lock" in done.stderr
-    assert done.stdout.endswith("['bench', '--rounds', '1']\n")
-    assert launch(started / "prosa", "demo", cwd=started).stderr == ""
 
 
 def test_an_older_commit_is_not_tested_with_newer_packages(started: Path) -> None:

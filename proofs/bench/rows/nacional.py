@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from statistics import mean
 from typing import TYPE_CHECKING, Final
 
 import psutil
@@ -27,8 +26,7 @@ from gateway.nacional.processes.danfse import PROCESSES, DanfsePool
 from gateway.nacional.processes.signing_process import Signed, Signers
 from gateway.nacional.signature import sign
 from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
-from proofs.bench.figure import Figure, at_most, percentile, times_at_least
-from proofs.bench.load.pressing import SLICE_SECONDS, serving
+from proofs.bench.figure import Figure, at_most, percentile
 from proofs.bench.machine.cpu import Meter
 from state_machine.protocol.channel import Ambiente
 
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
 
 ROW = "nacional"
 NOTES = 50  # of each kind in a round
-A_SECOND: Final = 10  # documents, as the row of conversations wants notes
 CONTEXTS: Final = 5  # TLS contexts that are made beside ``NOTES`` documents: one for each company that comes back
 BEAT: Final = 0.001  # seconds between two looks at the clock
 CNPJ: Final = "12ABC34501DE35"
@@ -81,7 +78,7 @@ class _OpenA1:
     cadeia: bytes
 
 
-async def measure(place: Place, plan: Plan) -> list[Figure]:
+async def measure(_: Place, plan: Plan) -> list[Figure]:
     """Return the row's figures; raises ``DanfseError`` and ``SigningError`` when a document cannot be made."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     maker = _Maker(key, _certificate(key))
@@ -106,10 +103,7 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
                 await asyncio.gather(_signed(signers, a1, NOTES), *contexts)
             return percentile(waits, 0.99), 0.0
 
-        async def beside() -> tuple[float, float]:
-            return await _answered(place, plan.seconds, signers, a1)
-
-        rounds = await plan.in_turns({"DPS": made, "DANFSe": drawn, "assinatura": signed, "webhooks": beside})
+        rounds = await plan.in_turns({"DPS": made, "DANFSe": drawn, "assinatura": signed})
     finally:
         await pool.aclose()
         await signers.aclose()
@@ -124,10 +118,6 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
         Figure(row=ROW, name="espera do laço de eventos enquanto se assina, p99", unit="ms",
                ours=tuple(wait for wait, _ in rounds["assinatura"]), reach=at_most(5),
                note=f"{NOTES} DPS e {CONTEXTS} contextos TLS por rodada"),
-        Figure(row=ROW, name="respostas 200 gravadas por segundo enquanto se assina", unit="/s",
-               ours=tuple(busy for busy, _ in rounds["webhooks"]),
-               reference=tuple(idle for _, idle in rounds["webhooks"]), against="sem assinar nada",
-               reach=times_at_least(0.9), note=f"{A_SECOND} DPS por segundo, na mesma máquina"),
     ]  # fmt: skip
 
 
@@ -169,27 +159,6 @@ async def _signed(signers: Signers, a1: _OpenA1, documents: int) -> None:
     made = [signers.dps(stored, Ambiente.HOMOLOGACAO, _FACTS.dh_emi, a1) for _ in range(documents)]
     if not all(isinstance(one, Signed) for one in await asyncio.gather(*made)):
         raise RuntimeError("uma DPS não foi assinada")
-
-
-async def _answered(place: Place, seconds: float, signers: Signers, a1: _OpenA1) -> tuple[float, float]:
-    """Press a web process by turns; returns its answers a second while ``A_SECOND`` are signed, and while none is."""
-
-    async def busy() -> None:
-        while True:
-            await asyncio.gather(_signed(signers, a1, 1), asyncio.sleep(1 / A_SECOND))
-
-    async with serving(place, "ours") as web:
-        await web.warm(min(1.0, seconds / 2))
-        for _ in range(max(1, round(seconds / SLICE_SECONDS / 2))):
-            signing = asyncio.create_task(busy())
-            try:
-                await web.press(SLICE_SECONDS)
-            finally:
-                signing.cancel()
-                await asyncio.wait([signing])
-            await web.press(SLICE_SECONDS)
-        rates = (await web.told()).rates()
-    return mean(rates[::2]), mean(rates[1::2])
 
 
 @asynccontextmanager

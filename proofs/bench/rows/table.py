@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proofs.bench.rows import ack, conversations, engine, extraction, nacional, start, turns
+from proofs.bench.rows import conversations, nacional, start, turns
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -13,5 +13,5 @@ if TYPE_CHECKING:
     from proofs.bench.machine.place import Place
     from proofs.bench.plan import Plan
 
-_MODULES = (ack, turns, engine, conversations, start, extraction, nacional)
+_MODULES = (turns, conversations, start, nacional)
 ROWS: dict[str, Callable[[Place, Plan], Awaitable[list[Figure]]]] = {module.ROW: module.measure for module in _MODULES}

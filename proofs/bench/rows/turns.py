@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proofs.bench.figure import Figure, at_least, at_most, percentile
 from proofs.bench.load.town import open_town, person
-from proofs.bench.machine.profile import profiled
 
 if TYPE_CHECKING:
     from proofs.bench.load.town import Town
@@ -22,7 +21,6 @@ IDLE, LOADED = "ocioso", "com carga"
 IDLE_PAUSE = 0.05  # seconds between the messages of an idle house
 PEOPLE = 40  # talking at the same time, each waiting for an answer before the next message
 WORKERS = 2
-PROFILE_SECONDS = 10.0
 FIRST = "nota de {} pra 12.345.678/0001-95, consultoria de marketing"
 THEN = ("na verdade o valor é {}", "muda o valor para {}", "o valor certo é {} reais")
 
@@ -36,7 +34,6 @@ class Ran:
     latencies: tuple[float, ...]
     cpu: dict[str, float]
     wrong: int
-    shares: dict[str, float] = field(default_factory=dict)  # of one worker's time, by part; empty without py-spy
 
     @property
     def rate(self) -> float:
@@ -52,9 +49,7 @@ class Ran:
 async def measure(place: Place, plan: Plan) -> list[Figure]:
     """Return the row's figures; raises ``RuntimeError`` when a message was not answered exactly once."""
     found = await plan.in_turns({IDLE: lambda: idle(place, plan.seconds), LOADED: lambda: loaded(place, plan.seconds)})
-    plan.step("perfil")
-    seen = await watched(place, min(plan.seconds, PROFILE_SECONDS))
-    for ran in (*found[IDLE], *found[LOADED], seen):
+    for ran in (*found[IDLE], *found[LOADED]):
         if ran.wrong:
             raise RuntimeError(f"{ran.wrong} respostas a mais ou a menos em {ran.turns} turnos")
     quiet, busy = found[IDLE], found[LOADED]
@@ -72,16 +67,7 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
             row=ROW, name="CPU nossa por turno (web + workers)", unit="ms",
             ours=tuple(ran.cost("web", "worker") for ran in busy), reach=at_most(3), parts=parts,
         ),
-        Figure(
-            row=ROW, name="CPU dos workers por turno, por parte", unit="ms", ours=_of_workers(busy),
-            parts={name: round(share * _of_workers(busy)[-1], 3) for name, share in seen.shares.items()},
-            note="pelas amostras do py-spy em um worker" if seen.shares else "sem perfil: py-spy não está instalado",
-        ),
     ]  # fmt: skip
-
-
-def _of_workers(runs: list[Ran]) -> tuple[float, ...]:
-    return tuple(ran.cost("worker") for ran in runs)
 
 
 async def idle(place: Place, seconds: float) -> Ran:
@@ -94,14 +80,6 @@ async def loaded(place: Place, seconds: float) -> Ran:
     """``PEOPLE`` at once without pauses."""
     async with open_town(place, people=PEOPLE, workers=WORKERS) as town:
         return await talk(town, seconds, people=PEOPLE, pause=0)
-
-
-async def watched(place: Place, seconds: float) -> Ran:
-    """The same under the eyes of py-spy, which slows it down: only its shares count."""
-    async with open_town(place, people=PEOPLE, workers=WORKERS) as town:
-        seen = asyncio.create_task(profiled(town.workers[0].pid, seconds, place.home))
-        ran = await talk(town, seconds, people=PEOPLE, pause=0)
-        return replace(ran, shares=await seen)
 
 
 async def talk(town: Town, seconds: float, *, people: int, pause: float, first: int = 0, warm: float = 1.0) -> Ran:

@@ -1,1 +1,0 @@
-"""What our figures are compared with."""
