@@ -272,7 +272,7 @@ async def restore(
     ``3:550``: the last number of sequence 3 that the gateway knows. Each sequence needs one, but for those that are
     looked for at the authority over ``channels``, after ``wait`` (seconds) for what it may take late. A company whose
     numbers nobody tells is held, and the others go on; within a day the next run takes only what is held, unless
-    ``tudo``. Raises ``CommandRefusedError``: held companies are named there, or the words are wrong.
+    ``tudo``: the same words again are good, those of the others are done. Raises ``CommandRefusedError``: held companies are named there, or the words are wrong.
     """
     matches = {word: _LAST.fullmatch(word.strip()) for word in ultimos}
     given = {int(match[1]): int(match[2]) for match in matches.values() if match}
@@ -291,7 +291,7 @@ async def restore(
     async with database.transaction() as connection:
         here = await numbering.sequences(connection)
         known = {each.id: each for each in here if not left or each.sequencia.empresa_id in left}
-        if not all(matches.values()) or given.keys() - known.keys():
+        if not all(matches.values()) or given.keys() - {each.id for each in here}:
             raise CommandRefusedError(_ask_for([each for n, each in known.items() if n not in walked]))
         last = {
             n: max(given.get(n, 0), walked[n].last if n in walked else 0) for n in known if n in given or n in walked
@@ -325,7 +325,7 @@ async def restore(
         *(each.said for each in walks),
         *(_listed(each) for each in listas),
         *(["Quem confirmar de novo uma nota achada recebe a que já saiu."] * (vistas > 0)),
-        *(f"Sequência {number}: {skipped[number]} números pulados." for number in given),
+        *(f"Sequência {number}: {skipped[number]} números pulados." for number in given if number in skipped),
     ]
     if untold:
         held = [f"  {each}" for each in untold.values()]

@@ -73,6 +73,20 @@ async def test_who_is_not_told_of_is_held_and_the_others_go_on(database: Databas
     assert await _doubts(database, sequencia.empresa_id) == (None, None)
 
 
+async def test_the_same_words_again_take_what_was_left(database: Database) -> None:
+    """Who repeats his command with one more number names sequences that are done: they stay as they are."""
+    _, number = await _sequence(database)
+    company = (await row(database, "nfse_emissao", await emission(database)))["prestador_id"]
+    async with database.transaction() as connection:
+        await numbering.allocate(connection, Sequencia(company, "3550308", "8"), primeiro=1)
+        [other] = [each.id for each in await numbering.sequences(connection) if each.id != number]
+    with pytest.raises(CommandRefusedError, match=rf"Destas nada(.|\n)*--rps {other}:"):
+        await restore(database, [f"{number}:510"])
+    said = await restore(database, [f"{number}:510", f"{other}:5"])
+    assert [line for line in said if "pulados" in line] == [f"Sequência {other}: 4 números pulados."]
+    assert await _doubts(database, company) == (None, None)
+
+
 async def test_another_copy_is_another_restore(database: Database) -> None:
     """What a copy says is left is believed for a day at most, and never where the operator says that it is another."""
     sequencia, number = await _sequence(database)
