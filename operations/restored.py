@@ -272,7 +272,8 @@ async def restore(
     ``3:550``: the last number of sequence 3 that the gateway knows. Each sequence needs one, but for those that are
     looked for at the authority over ``channels``, after ``wait`` (seconds) for what it may take late. A company whose
     numbers nobody tells is held, and the others go on; within a day the next run takes only what is held, unless
-    ``tudo``: the same words again are good, those of the others are done. Raises ``CommandRefusedError``: held companies are named there, or the words are wrong.
+    ``tudo``: the same words again are good, those of the others are done. Raises ``CommandRefusedError``: held
+    companies are named there, or the words are wrong.
     """
     matches = {word: _LAST.fullmatch(word.strip()) for word in ultimos}
     given = {int(match[1]): int(match[2]) for match in matches.values() if match}
