@@ -52,6 +52,7 @@ SLOW = tuple(
         *(f"repository/test_{name}.py" for name in _PROCESSES),
     )
 )
+TOLD_FROM = 60.0  # seconds; a run that took less is told by its own last line
 TEMPLATE = "prosa_template"
 LOGICAL_DATABASES = 16  # Valkey's default; modules run one after the other, so a number is free again long before
 
@@ -114,6 +115,19 @@ def redis_url(embedded: Embedded) -> str:
     with redis.Redis.from_url(url) as client:
         client.flushdb()
     return url
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the tests of each folder took, set-up included: where a suite's time goes, seen in every run."""
+    took: Counter[str] = Counter()
+    for report in (each for reports in terminalreporter.stats.values() for each in reports):
+        if isinstance(report, pytest.TestReport):
+            took["/".join(report.nodeid.split("::")[0].split("/")[:3])] += round(report.duration * 1000)
+    if sum(took.values()) < TOLD_FROM * 1000:
+        return
+    terminalreporter.section("seconds by folder, of all processes together")
+    for place, milliseconds in took.most_common(30):
+        terminalreporter.write_line(f"{milliseconds / 1000:8.1f}  {place}")
 
 
 def _at(url: str, name: str) -> str:
