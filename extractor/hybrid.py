@@ -11,8 +11,7 @@ from typing import Final, Protocol, Self
 
 from extractor.contract import INFORMS, TALK, WHOLE, Ato, Context, Extraction
 from extractor.model.grounding import ground, pieces, roles, sees_several
-from extractor.model.openai_client import Meter
-from extractor.model.prompt import ACTS, Question, Resposta, ask
+from extractor.model.prompt import ACTS, Meter, Question, Resposta, ask
 from extractor.requests.requests import RequestKind, read_request
 from extractor.rules import RulesReading
 from extractor.text.folding import commands, read

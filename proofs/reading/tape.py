@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from extractor.hybrid import Proposer
-    from extractor.model.openai_client import Meter
-    from extractor.model.prompt import Question
+    from extractor.model.prompt import Meter, Question
 
 
 class _Line(BaseModel):

@@ -10,8 +10,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from extractor.contract import Uso
-from extractor.model.openai_client import MAX_TOKENS, Meter, Mode, ModelClient
-from extractor.model.prompt import NOTHING, Question, Resposta, ask
+from extractor.model.openai_client import MAX_TOKENS, Mode, ModelClient
+from extractor.model.prompt import NOTHING, Meter, Question, Resposta, ask
 from extractor.rules import recognise
 from extractor.text.folding import read
 from proofs.sandbox.model import ModelSimulator, Reply
