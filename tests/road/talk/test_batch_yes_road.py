@@ -9,7 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from operations.batches import confirm, upload
-from operations.company import add_company
+from operations.company import add_company, remove_user
+from persistence.access.accounts import Alcance
 from persistence.batches import records
 from proofs.demo.world import COMPANY
 from proofs.sandbox.mailbox import Mailbox
@@ -135,7 +136,8 @@ async def test_the_button_of_what_changed_sends_nothing(mailing: Road, box: Mail
     moved = "UPDATE usuario SET empresa_id = (SELECT id FROM empresa WHERE cnpj = $1) WHERE telefone = $2"
     assert await pool.execute(moved, "99000003000192", ana.who) == "UPDATE 1"
     await ana.press("Enviar")
-    await pool.execute("DELETE FROM usuario WHERE telefone = $1", ana.who)
+    async with mailing.database.transaction() as connection:
+        await remove_user(connection, ana.who, "", Alcance(todas=True), quem=QUEM, staff_id=None)
     await ana.press("Enviar")
     await pool.execute("UPDATE lotes SET usuario = 'prosa_test_abcd'")
     await rui.expect("Boa tarde!")
