@@ -125,7 +125,7 @@ class PrimeiroEmail(BaseModel):
     notas: list[str]
 
 
-class Espera(BaseModel):
+class PersonAwaited(BaseModel):
     """A yes of people is waited for: mails to addresses that never got one, and how many people were asked."""
 
     enderecos_novos: int
@@ -147,7 +147,7 @@ class LoteResposta(BaseModel):
     revisao: str
     totais: Totais
     primeiro: PrimeiroEmail | None
-    espera: Espera | None
+    espera: PersonAwaited | None
     aviso: str | None
 
 
