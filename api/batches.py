@@ -33,7 +33,7 @@ from operations.batches import (
 )
 from persistence.api import keys
 from persistence.api.entities import LARGEST_ID, PATIENCE, UnderWayError
-from persistence.api.keys import CONFIRM_BATCH, SEND_LIST, WORDS
+from persistence.api.keys import CONFIRM_BATCH, SEND_LIST
 from persistence.batches import records
 from persistence.db.connection import Connection
 from persistence.db.connection import Row as Found
@@ -125,10 +125,18 @@ class PrimeiroEmail(BaseModel):
     notas: list[str]
 
 
+class PersonAwaited(BaseModel):
+    """A yes of people is waited for: mails to addresses that never got one, and how many people were asked."""
+
+    enderecos_novos: int
+    pessoas: int
+
+
 class LoteResposta(BaseModel):
     """A list as it stands now; ``created``: whether this request made it.
 
-    ``primeiro`` is there while the list waits for a yes and is shown alone; ``aviso``: what was asked and is not done.
+    ``espera``: the caller said yes, and a person has not yet. ``primeiro`` is there while the list waits for a yes and
+    is shown alone; ``aviso``: what was asked and is not done.
     """
 
     id: int
@@ -139,6 +147,7 @@ class LoteResposta(BaseModel):
     revisao: str
     totais: Totais
     primeiro: PrimeiroEmail | None
+    espera: PersonAwaited | None
     aviso: str | None
 
 
@@ -162,6 +171,13 @@ CREATED: Final = 201
 REST: Final = 128 * 1024  # bytes of a form besides its file: a text of 20,000 characters
 BUDGET: Final = 4 * (LARGEST + REST)  # of one process; two of the largest from one address
 SECONDS: Final = 60.0  # 10 MB at 1.5 Mbit/s
+_ASKED: Final = (
+    "Nada foi enviado: há endereços que nunca receberam um e-mail da empresa. Espera o sim de quem emite, no WhatsApp."
+)
+_NOBODY_ASKED: Final = (
+    "Nada foi enviado: há endereços que nunca receberam um e-mail da empresa, e ninguém que emite escreveu ao Prosa "
+    "nas últimas 23 horas. Peça que alguém mande um oi e confirme de novo, com outra chave."
+)
 _SAME_NAME: Final = "O arquivo já era este lote: repetir=true faz outro envio só com outro nome."
 # By the status of what was not read: the problem, and what to do.
 _UNREAD: Final[Mapping[int, tuple[str, str]]] = {
@@ -215,7 +231,7 @@ async def _taken_in(call: ApiCall) -> web.Response:
 
 
 async def confirm(call: ApiCall) -> web.Response:
-    """Let a batch be sent whose revision the caller names, once for each key."""
+    """Let a batch be sent whose revision the caller names, once for each key, or have people asked about it."""
     key, lote_id = call.key, call.id
     body, refused = _read(Confirmacao, await call.body())
     corpo = "" if body is None else input_hash({"lote": lote_id, **body.model_dump(mode="json")})
@@ -227,7 +243,9 @@ async def confirm(call: ApiCall) -> web.Response:
         if not call.deps.mails:
             raise ProblemError("sem_servidor_de_email", "Falta PROSA_SMTP_URL. Nada foi enviado.")
         also = _noted(call, key, CONFIRM_BATCH, corpo)
-        await batches.confirm(call.deps.database, lote_id, revisao=body.revisao, quem=call.quem, also=also)
+        await batches.confirm(
+            call.deps.database, lote_id, revisao=body.revisao, quem=call.quem, also=also, person=False
+        )
         return lote_id, False
 
     try:
@@ -308,8 +326,7 @@ def _noted(call: ApiCall, key: str, tipo: str, corpo: str) -> Also:
 
     async def note(connection: Connection, lote: Found, new: bool) -> None:
         await check_environment(connection, call)
-        other = [f"prosa_{word}_" for ambiente, word in WORDS.items() if ambiente is not call.ambiente]
-        if (lote.usuario or "").startswith(tuple(other)):
+        if batches.of_another_environment(lote, call.ambiente):
             raise ProblemError("ambiente_mudou", "Este lote é do outro ambiente. Mande-o de novo, com outro nome.")
         if new:
             await _within_a_day(connection, call, tipo)
@@ -383,7 +400,11 @@ def _told(found: BatchStanding, *, created: bool = False, aviso: str | None = No
         "iguais": lote.iguais,
     }
     said = {name: getattr(lote, name) for name in ("id", "nome_arquivo", "tipo", "estado", "revisao")}
-    said |= {"created": created, "totais": totais, "primeiro": found.primeiro, "aviso": aviso}
+    said |= {"created": created, "totais": totais, "primeiro": found.primeiro, "espera": None}
+    if batches.waits_for_people(lote):
+        said["espera"] = {"enderecos_novos": lote.pergunta_novos, "pessoas": lote.pergunta_pessoas}
+        aviso = aviso or (_ASKED if lote.pergunta_pessoas else _NOBODY_ASKED)
+    said["aviso"] = aviso
     return LoteResposta.model_validate(said).model_dump(mode="json")
 
 

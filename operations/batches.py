@@ -16,6 +16,8 @@ from typing import Final
 
 from operations.channel import company_of
 from operations.protocol import CommandRefusedError
+from persistence.api import approvals
+from persistence.api.keys import WORDS
 from persistence.audit import records as audit
 from persistence.audit.records import Author
 from persistence.batches import records, suppression
@@ -23,6 +25,8 @@ from persistence.batches.records import FirstMail
 from persistence.db.connection import Connection
 from persistence.db.connection import Row as Found
 from persistence.db.engine import Database
+from persistence.queue import outbox
+from state_machine.catalogue import requests as pedidos
 from state_machine.mailing.delivery import ENCERRADOS, EstadoLinha, EstadoLote, TipoLote
 from state_machine.mailing.reading import ListRefusedError, NotAnAddressError, normalised, read
 from state_machine.values.errors import ProsaError
@@ -90,21 +94,68 @@ async def confirm(
     quem: str,
     also: Also = nothing_more,
     staff_id: int | None = None,
+    person: bool = True,
 ) -> None:
     """Let a batch be sent, audited; the same yes again changes nothing. ``also``: what its transaction stores besides.
 
+    A system's yes (``person`` is false) to a batch with addresses that never got a mail of the company lets nothing be
+    sent: those who issue for it are asked on WhatsApp. Whoever sits at a terminal or the console is a person.
     Raises ``UnknownBatchError`` and ``AnotherRevisionError``; nothing is sent then.
     """
     async with database.transaction() as connection:
         lote = await _known(connection, lote_id)
-        if await records.confirm(connection, lote_id, revisao, quem):
-            await _audited(connection, lote, quem=quem, staff_id=staff_id, acao="confirmou lote")
+        if not person and await _asks(connection, lote, revisao, quem):
+            await also(connection, lote, False)  # noqa: FBT003 - an ``Also``
+            return
+        if await confirm_in(connection, lote, revisao, quem, staff_id=staff_id):
             await also(connection, lote, True)  # noqa: FBT003 - an ``Also``
             return
         lote = await _known(connection, lote_id)  # a yes at the same moment may have come first
         if lote.revisao != revisao or lote.confirmado_em is None:
             raise AnotherRevisionError(f"o lote {lote_id} está {lote.estado}, na revisão {lote.revisao}")
         await also(connection, lote, False)  # noqa: FBT003 - an ``Also``
+
+
+async def confirm_in(
+    connection: Connection, lote: Found, revisao: str, quem: str, *, staff_id: int | None = None
+) -> bool:
+    """Do the same in a transaction that is open; says whether the yes is to what stands there, and new."""
+    new = await records.confirm(connection, lote.id, revisao, quem)
+    if new:
+        await _audited(connection, lote, quem=quem, staff_id=staff_id, acao="confirmou lote")
+    return new
+
+
+async def _asks(connection: Connection, lote: Found, revisao: str, quem: str) -> bool:
+    """Ask each of those who can be written to, once, whether the batch goes; says whether it waits for that."""
+    people = await approvals.askable(connection, lote.empresa_id)
+    asked = await records.ask(connection, lote.id, revisao, len(people))
+    if asked is None:
+        return False
+    linhas = await records.counts(connection, lote.id)
+    mail = (await records.first_mails(connection, [asked])).get(lote.id)
+    question = pedidos.ask_to_send(
+        (lote.id, lote.nome_arquivo),
+        revisao,
+        (linhas.get(EstadoLinha.PENDING, 0) + linhas.get(EstadoLinha.PROCESSING, 0), asked.pergunta_novos),
+        None if mail is None else (mail.email, mail.assunto, mail.mensagem),
+    )
+    for person in people:
+        chave = f"lista:{lote.id}:{revisao}:{asked.epoch}:{person.id}"
+        outbox.enqueue(connection, conversa=person.conversa, mensagem=question, chave=chave)
+    await _audited(connection, lote, quem=quem, staff_id=None, acao="pediu o sim de um lote")
+    return True
+
+
+def waits_for_people(lote: Found) -> bool:
+    """Say whether a system said yes to a batch as it stands, and a person has not yet."""
+    return bool(lote.estado == EstadoLote.AGUARDANDO_CONFIRMACAO and lote.pergunta_revisao == lote.revisao)
+
+
+def of_another_environment(lote: Found, ambiente: str) -> bool:
+    """Say whether a key of the environment in which the company does not issue now sent the batch."""
+    other = [f"prosa_{word}_" for its, word in WORDS.items() if its != ambiente]
+    return (lote.usuario or "").startswith(tuple(other))
 
 
 async def stop(database: Database, lote_id: int, quem: str, *, staff_id: int | None = None) -> int:
@@ -323,6 +374,9 @@ def _told(found: BatchStanding) -> list[str]:
     ]
     if found.incertas:
         lines.append(f"{found.incertas} sem resposta do servidor: podem ter chegado; repetem-se uma vez só")
+    if waits_for_people(lote):
+        asked = f"{lote.pergunta_novos} para endereços novos, {lote.pergunta_pessoas} perguntadas"
+        lines.append(f"Espera o sim de uma pessoa da empresa no WhatsApp: {asked}")
     if lote.erro:
         lines.append(f"Última falha: {lote.erro}")
     return lines

@@ -21,6 +21,18 @@ _NOTE = "INSERT INTO nfse_processada (emissao_id, id_externo, numero, status) VA
 _CUSTOMER = """
 INSERT INTO clientes (empresa_id, nome, email, documento) VALUES ($1, $2::text, $2::text || '@Test.com.br', $3)
 """
+_MAILED = """
+WITH lote AS (INSERT INTO lotes (empresa_id, tipo, nome_arquivo, sha256, revisao, estado)
+    SELECT id, 'envio', 'antes.csv', md5($1::text[]::text), 'antes', 'concluido' FROM empresa RETURNING id)
+INSERT INTO lote_linhas (lote_id, chave, linha, estado, email, token)
+SELECT lote.id, r.email, r.n, 'DONE', r.email, md5(lote.id || r.email)
+FROM lote, unnest($1::text[]) WITH ORDINALITY AS r(email, n)
+"""
+
+
+async def mailed(database: Database, *emails: str) -> None:
+    """Have every company's mails gone to these addresses before: a list to them asks nobody."""
+    await database.pool.execute(_MAILED, emails)
 
 
 async def company(database: Database) -> int:

@@ -1,6 +1,6 @@
 """What other systems propose: its approver is shown a summary when nothing else is open, and the invoice takes over.
 
-Lists that are being sent as mails: whoever issues for their company stops them by a word.
+Lists that go as mails: whoever issues for their company says yes where it is asked, and stops them by a word.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Final
 import structlog
 
 from bot.budgets import Voice
-from bot.conversation.inbound import Palavras
+from bot.conversation.inbound import Palavras, Toque
 from bot.conversation.session_events import as_fit, replanned
 from bot.conversation.subject import Resources, RowHandler, Turn, as_cadastro, one_row
 from bot.loops.jobs import Deadline
+from bot.subjects.invoice.clients import LONGEST_ID
 from bot.subjects.invoice.facts import environment
 from extractor.requests.yes_no import BatchStop, read_batch_stop
 from operations import batches
@@ -34,8 +35,9 @@ from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import FIELDS
-from state_machine.invoice.session import Sessao
+from state_machine.invoice.session import Mensagem, Sessao
 from state_machine.machine.events import Abriu, Cancelou, Evento
+from state_machine.mailing.delivery import EstadoLinha, EstadoLote
 from state_machine.proposal import draft
 
 log = structlog.get_logger(__name__)
@@ -138,10 +140,10 @@ QUEM: Final = "WhatsApp"  # in the audit, which has no person's data
 
 
 class Batches:
-    """Takes a stop, where the company has lists at all; nothing else is said of them here."""
+    """Takes the buttons under the question whether a list goes, and a stop, where the company has lists at all."""
 
     shows_reading = True
-    actions: frozenset[str] = frozenset()
+    actions: frozenset[str] = frozenset({"enviar_lista", "nao_enviar_lista"})
     deadlines: tuple[Deadline, ...] = ()
 
     def __init__(self, resources: Resources) -> None:
@@ -154,6 +156,8 @@ class Batches:
     async def take(self, turn: Turn) -> Collection[int] | None:
         """Stop the list that is named, or the only one that goes on; which, is asked where there are several."""
         entrada = turn.chegada.entrada
+        if isinstance(entrada, Toque) and entrada.acao in self.actions:
+            return await self._touched(turn, entrada)
         if not isinstance(entrada, Palavras) or turn.conversa.empresa is None:
             return None
         wish = read_batch_stop(entrada.decidem)
@@ -174,6 +178,50 @@ class Batches:
         self._r.ring_delivery()
         log.info("batch_stop_asked")
         return turn.chegada.ids
+
+    async def _touched(self, turn: Turn, toque: Toque) -> Collection[int]:
+        """Take a person's yes or no to a list; of two people the first counts."""
+        drafting = turn.conversa.ativa is not None
+        voz = await turn.voice(owed="botao")
+        async with self._r.committing(turn) as connection:
+            empresa = await conversations.issuer(connection, turn.chegada.contato)
+            decided, said = False, messages.sem_empresa()
+            if empresa is not None:
+                decided, answer = await self._decided(connection, turn.lease.lane, empresa, toque)
+                said = pedidos.mensagem(answer, em_aberto=drafting)
+            if decided or voz is not Voice.SILENT:
+                said = messages.devagar() if not decided and voz is Voice.NOTICE else said
+                outbox.enqueue(connection, conversa=turn.lease.lane, mensagem=said, correlacao=turn.chegada.correlacao)
+        self._r.ring()
+        log.info("batch_question_answered", decided=decided)
+        return turn.chegada.ids
+
+    async def _decided(
+        self, connection: Connection, lane: str, empresa: companies.Empresa, toque: Toque
+    ) -> tuple[bool, str | Mensagem]:
+        """Return whether this button decided about its list, and what to say."""
+        which = toque.sessao_id
+        known = which.isdecimal() and len(which) <= LONGEST_ID
+        lote = await records.by_id(connection, int(which), lock=True) if known else None
+        if lote is None or lote.empresa_id != empresa.id:
+            return False, messages.nada_a_confirmar()
+        if lote.revisao != toque.escolha or not batches.waits_for_people(lote):
+            if lote.revisao == toque.escolha and lote.estado != EstadoLote.AGUARDANDO_CONFIRMACAO:
+                return False, pedidos.list_decided(lote.id, stopped=lote.estado == EstadoLote.CANCELADO)
+            return False, pedidos.list_changed(lote.id)
+        if toque.acao == "nao_enviar_lista":
+            return True, pedidos.parar_lote(_named(lote), await batches.stop_in(connection, lote, QUEM) or 0)
+        if batches.of_another_environment(lote, empresa.canal.ambiente or environment(self._r.door.channel(empresa))):
+            return False, pedidos.list_of_another_environment(lote.id)
+        if self._r.emails is None:
+            return False, pedidos.list_without_server(lote.id)
+        linhas = await records.counts(connection, lote.id)
+        day = await records.of_a_day(connection, empresa.id, records.HANDED_OVER)
+        if 0 < self._r.emails < day.quantos + records.mails(linhas):
+            return False, pedidos.mail_limit()
+        person = await conversations.person_of(connection, lane)
+        await batches.confirm_in(connection, lote, lote.revisao, f"{QUEM}, usuário {person}")
+        return True, pedidos.list_goes(_named(lote), linhas.get(EstadoLinha.PENDING, 0))
 
 
 async def _stop(connection: Connection, empresa_id: int | None, wish: BatchStop) -> tuple[int | None, str]:

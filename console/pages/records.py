@@ -128,6 +128,7 @@ async def lists(visita: Visita) -> web.StreamResponse:
         estados=ESTADOS_DA_LISTA,
         linha=EstadoLinha,
         espera=EstadoLote.AGUARDANDO_CONFIRMACAO,
+        espera_pessoas=batches.waits_for_people,
         encerrados=ENCERRADOS,
         primeira=before is None,
     )

@@ -2,7 +2,7 @@
 
 What becomes of a proposal by what becomes of the session that was made of it.
 
-Knows who approves a company's proposals, and in which conversation they are asked.
+Knows who approves a company's proposals and lists, and in which conversation they are asked.
 """
 
 from __future__ import annotations
@@ -80,6 +80,8 @@ _PERSON = sa.select(_PEOPLE.id).where(
     _PEOPLE.empresa_id == sa.bindparam("b_empresa"), _PEOPLE.telefone == sa.bindparam("b_telefone")
 )
 
+MOST_ASKED: Final = 10  # people of a company at once
+
 
 async def approver_of(connection: Connection, empresa_id: int) -> Found | None:
     """Return (id, telefone, conversa, escolhido) of who is asked; ``None``: nobody issues for the company.
@@ -102,6 +104,21 @@ async def choose_approver(connection: Connection, empresa_id: int, telefone: str
 
 WAIT: Final = timedelta(days=7)  # for an approver who is busy or away; then the caller is told
 WINDOW: Final = sa.text("interval '23 hours'")  # Meta takes what we begin for 24 hours after a person's last message
+_ASKABLE = (
+    sa.select(_PEOPLE.id, _ASKING.conversa)
+    .select_from(usuario)
+    .join(conversas, _ASKING.conversa == LANE.correlate(usuario))
+    .where(_PEOPLE.empresa_id == sa.bindparam("b_empresa"), _ASKING.ultima_entrada_em > sa.func.now() - WINDOW)
+    .order_by(_PEOPLE.id)
+    .limit(MOST_ASKED)
+)
+
+
+async def askable(connection: Connection, empresa_id: int) -> Sequence[Found]:
+    """Return (id, conversa) of those who issue for a company and can be written to now."""
+    return (await connection.execute(_ASKABLE, {"b_empresa": empresa_id})).all()
+
+
 _P, _C, _U, _S, _I, _K = propostas.c, conversas.c, usuario.c, session_snapshot.c, inbox.c, cancelamento.c
 _WAITS = sa.and_(_P.estado == sa.literal_column(f"'{EstadoProposta.ENVIADA}'"), _P.sessao_id.is_(None))
 # Nothing is begun there (a greeting is no beginning), nobody of the staff speaks, Meta still takes what we begin.

@@ -140,11 +140,22 @@ FORGOTTEN: Final = (
 _DOUBT = sa.text(f"""
 UPDATE lotes SET estado = CASE WHEN estado = '{EstadoLote.LENDO}' THEN estado
         ELSE '{EstadoLote.AGUARDANDO_CONFIRMACAO}' END,
-    status = '{StatusLote.PENDING}', epoch = epoch + 1, last_attempt = NULL, erro = :motivo, atualizado_em = now()
+    status = '{StatusLote.PENDING}', epoch = epoch + 1, last_attempt = NULL, erro = :motivo, pergunta_revisao = NULL,
+    atualizado_em = now()
 WHERE estado NOT IN ({literals(ENCERRADOS)})
 RETURNING id, nome_arquivo, (SELECT count(*) FROM lote_linhas l
     WHERE l.lote_id = lotes.id AND l.estado IN ('{EstadoLinha.PENDING}', '{EstadoLinha.PROCESSING}')) AS quantas
 """)
+# The mails still to go to addresses that got none of this company: where there are some, a system's yes only asks.
+_ASK = f"""
+UPDATE lotes SET pergunta_revisao = revisao, pergunta_novos = n.novos, pergunta_pessoas = $3, atualizado_em = now()
+FROM (SELECT count(*) AS novos FROM lote_linhas l JOIN lotes o ON o.id = l.lote_id
+    WHERE l.lote_id = $1 AND l.estado IN ('{EstadoLinha.PENDING}', '{EstadoLinha.PROCESSING}') AND NOT EXISTS (
+        SELECT FROM lote_linhas d JOIN lotes e ON e.id = d.lote_id
+        WHERE d.email = l.email AND d.estado = '{EstadoLinha.DONE}' AND e.empresa_id = o.empresa_id)) AS n
+WHERE id = $1 AND estado = '{EstadoLote.AGUARDANDO_CONFIRMACAO}' AND revisao = $2 AND novos > 0
+RETURNING lotes.*
+"""
 _STOP = f"""
 UPDATE lotes SET estado = '{EstadoLote.CANCELADO}', atualizado_em = now()
 WHERE id = $1 AND estado NOT IN ({literals(ENCERRADOS)})
@@ -165,9 +176,10 @@ async def by_content(connection: Connection, empresa_id: int, sha256: str) -> Fo
     return (await connection.execute(statement.order_by(lotes.c.id).limit(1))).one_or_none()
 
 
-async def by_id(connection: Connection, lote_id: int) -> Found | None:
-    """Return one batch."""
-    return (await connection.execute(sa.select(lotes).where(lotes.c.id == lote_id))).one_or_none()
+async def by_id(connection: Connection, lote_id: int, *, lock: bool = False) -> Found | None:
+    """Return one batch; ``lock``: nobody else decides about it until the transaction ends."""
+    statement = sa.select(lotes).where(lotes.c.id == lote_id)
+    return (await connection.execute(statement.with_for_update() if lock else statement)).one_or_none()
 
 
 async def lock_content(connection: Connection, empresa_id: int, sha256: str) -> None:
@@ -279,6 +291,14 @@ async def confirm(connection: Connection, lote_id: int, revisao: str, por: str) 
     return True
 
 
+async def ask(connection: Connection, lote_id: int, revisao: str, pessoas: int) -> Found | None:
+    """Note that so many people are asked whether a batch goes; ``None``: all its addresses are known, or it waits not.
+
+    An address is known that got a mail of the company before.
+    """
+    return (await connection.exec_driver_sql(_ASK, (lote_id, revisao, pessoas))).one_or_none()
+
+
 async def doubt(connection: Connection) -> list[Any]:
     """Have every list wait for another yes: a copy was put back, and what went since is not known.
 
@@ -307,6 +327,11 @@ async def counts(connection: Connection, lote_id: int) -> dict[EstadoLinha, int]
     statement = sa.select(lote_linhas.c.estado, sa.func.count().label("quantas"))
     found = await connection.execute(statement.where(lote_linhas.c.lote_id == lote_id).group_by(lote_linhas.c.estado))
     return {EstadoLinha(row.estado): row.quantas for row in found}
+
+
+def mails(linhas: Mapping[EstadoLinha, int]) -> int:
+    """Return how many mails rows by their state are to a bound of a day."""
+    return sum(quantas for estado, quantas in linhas.items() if estado not in _UNSENT)
 
 
 async def uncertain(connection: Connection, lote_id: int) -> int:

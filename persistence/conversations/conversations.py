@@ -108,6 +108,12 @@ async def issuer(connection: Connection, contato: Contato) -> Empresa | None:
     return company_of(row) if row else None
 
 
+async def person_of(connection: Connection, lane: str) -> int | None:
+    """Return the id of who speaks in a conversation, ``None`` for a stranger."""
+    known: int | None = await connection.scalar(sa.select(conversas.c.usuario_id).where(conversas.c.conversa == lane))
+    return known
+
+
 def _conversa(row: Any) -> Conversa:
     return Conversa(
         company_of(row) if row["id"] else None,

@@ -379,6 +379,9 @@ lotes = sa.Table(
     sa.Column("usuario", sa.String(_BY)),  # who sent the list
     sa.Column("confirmado_por", sa.String(_BY)),
     sa.Column("confirmado_em", MOMENT),
+    sa.Column("pergunta_revisao", sa.String(16)),  # to which a system said yes: people are asked whether it goes
+    sa.Column("pergunta_novos", sa.Integer),  # its mails to addresses that never got one of the company
+    sa.Column("pergunta_pessoas", sa.Integer),  # who was asked on WhatsApp
     now("criado_em"),
     now("atualizado_em"),
     sa.UniqueConstraint("empresa_id", "nome_arquivo", "sha256"),
@@ -411,6 +414,7 @@ lote_linhas = sa.Table(
     now("atualizado_em"),
     sa.UniqueConstraint("lote_id", "chave"),
     sa.Index("ix_lote_linhas_estado", "lote_id", "estado", "id"),
+    sa.Index("ix_lote_linhas_email", "email", postgresql_where=sa.text("estado = 'DONE'")),
     sa.Index("ix_lote_linhas_last_attempt", "last_attempt", postgresql_where=sa.text("last_attempt IS NOT NULL")),
     sa.CheckConstraint(f"estado IN ({literals(EstadoLinha)})", name="estado"),
 )

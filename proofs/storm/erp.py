@@ -30,6 +30,14 @@ APPROVER: Final = """
 INSERT INTO empresa_aprovador (empresa_id, usuario_id) SELECT empresa_id, id FROM usuario WHERE telefone = $1
 ON CONFLICT (empresa_id) DO UPDATE SET usuario_id = excluded.usuario_id
 """
+# The company has mailed these addresses before: a system's yes to a list of others only asks its people.
+MAILED: Final = """
+WITH lote AS (INSERT INTO lotes (empresa_id, tipo, nome_arquivo, sha256, revisao, estado)
+    SELECT id, 'envio', 'antes.csv', '', '', 'concluido' FROM empresa WHERE cnpj = $1
+    ON CONFLICT DO NOTHING RETURNING id)
+INSERT INTO lote_linhas (lote_id, chave, linha, estado, email, token)
+SELECT lote.id, email, 0, 'DONE', email, md5('antes' || email) FROM lote, unnest($2::text[]) AS email
+"""
 
 
 class Erp:
@@ -65,7 +73,7 @@ class Erp:
             if proposta is None:  # a database that was put back knows no such client
                 continue
             async with self._approving[wish.emitente.cnpj]:
-                await self._approved_by(wish.who)
+                await self._write(APPROVER, wish.who)
                 if await self._post(wish, "submeter", f"/propostas/{proposta['id']}/submeter", {"versao": 1}):
                     return
         raise TimeoutError
@@ -88,6 +96,8 @@ class Erp:
                     lote = (await client.post("/lotes", files=files, data=fields, headers=key)).json()
                     if lote["estado"] == "concluido":
                         return
+                    if lote["espera"]:  # also after a database was put back
+                        await self._write(MAILED, issuer.cnpj, self.listed)
                     if lote["estado"] == "aguardando_confirmacao":
                         yes = {"Idempotency-Key": f"sim-{number}"}
                         body = {"revisao": lote["revisao"]}
@@ -117,13 +127,13 @@ class Erp:
             await asyncio.sleep(PAUSE)
         raise TimeoutError
 
-    async def _approved_by(self, who: str) -> None:
-        """Say who is asked about the company's next proposal; again and again while the database is away."""
+    async def _write(self, statement: str, *values: Any) -> None:
+        """Write past the API what an operator would have; again and again while the database is away."""
         for _ in range(TRIES):
             try:
                 connection = await asyncpg.connect(self._database_url)
                 try:
-                    await connection.execute(APPROVER, who)
+                    await connection.execute(statement, *values)
                 finally:
                     await connection.close()
             except (OSError, asyncpg.PostgresError):

@@ -20,6 +20,7 @@ from state_machine.values.text import apara
 LISTADAS = 5  # what a phone shows without scrolling
 _NOME_MAX = 40  # UTF-16 units of a client in a list
 _DITOS_MAX = 80  # UTF-16 units of what was said for an address
+_LOOK_MAX = (100, 120, 400)  # UTF-16 units of a mail's address, subject and text, as it is asked about
 _KEY_MAX = 256  # characters of a button's key
 _GUARDADA = "\n\nA nota que estamos fazendo continua guardada."
 _SITUACAO = {
@@ -220,6 +221,55 @@ def parar_lote(lote: tuple[int, str], cancelados: int) -> str:
     """A list was stopped; its number and its file's name."""
     quantos = "1 e-mail não sai" if cancelados == 1 else f"{cancelados} e-mails não saem"
     return f"Lote {lote[0]} ({lote[1]}) parado: {quantos} mais. O que já saiu, saiu."
+
+
+def ask_to_send(
+    lote: tuple[int, str], revisao: str, mails: tuple[int, int], primeiro: tuple[str, str, str] | None
+) -> Mensagem:
+    """Ask whether a system's list goes; ``mails``: all, and to new addresses; ``primeiro``: address, subject, text."""
+    numero, nome = lote
+    todos, novos = mails
+    quantos = "1 e-mail" if todos == 1 else f"{todos} e-mails"
+    look = ""
+    if primeiro is not None:
+        email, assunto, texto = (apara(each, most) for each, most in zip(primeiro, _LOOK_MAX, strict=True))
+        look = f"\n\nO primeiro, para {email}:\n*{assunto}*\n{texto}"
+    return Mensagem(
+        f"Um sistema da sua empresa quer mandar o lote {numero} ({apara(nome, _DITOS_MAX)}): {quantos}, {novos} para "
+        f"quem nunca recebeu um e-mail de vocês. Nada saiu ainda.{look}\n\nEnvio?",
+        (
+            Botao(f"enviar_lista:{numero}::{revisao}", "Enviar"),
+            Botao(f"nao_enviar_lista:{numero}::{revisao}", "Não enviar"),
+        ),
+    )
+
+
+def list_goes(lote: tuple[int, str], quantos: int) -> str:
+    """A person said yes to a list."""
+    mails = "1 e-mail começa" if quantos == 1 else f"{quantos} e-mails começam"
+    return f"Certo: {mails} a sair. Para parar, escreve _para o lote {lote[0]}_."
+
+
+def list_changed(numero: int) -> str:
+    """The button is of other rows or words than those that stand there, or nobody asks any more."""
+    return f"Nada foi feito: o lote {numero} mudou ou não espera este sim. Se esperar outro, eu pergunto de novo."
+
+
+def list_decided(numero: int, *, stopped: bool) -> str:
+    """Somebody else decided first."""
+    if stopped:
+        return f"O lote {numero} já foi parado; nada mais sai."
+    return f"O lote {numero} já foi confirmado. Para parar o que não saiu, escreve _para o lote {numero}_."
+
+
+def list_of_another_environment(numero: int) -> str:
+    """The company issues elsewhere since the list was sent."""
+    return f"Não mandei o lote {numero}: ele veio do outro ambiente da empresa. O sistema precisa mandar de novo."
+
+
+def list_without_server(numero: int) -> str:
+    """The server that took mails when it was asked is gone."""
+    return f"Não mandei o lote {numero}: o servidor de e-mail foi desligado."
 
 
 def qual_lote(lotes: Sequence[tuple[int, str]]) -> str:

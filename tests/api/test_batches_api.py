@@ -10,12 +10,18 @@ from aiohttp import FormData
 
 from persistence.batches import records
 from state_machine.mailing.reading import LARGEST
+from tests.made_batches import mailed
 
 if TYPE_CHECKING:
     from tests.api.conftest import Answer, Erp
 
+KNOWN = ("ana@test.com.br", "bia@test.com.br")
 LIST = b"email;nome\nana@test.com.br;Ana\n\nana@TEST.com.br;Ana\nnobody;Bia\nbia@test.com.br;Bia\n"
 WORDS = {"assunto": "Suas notas", "mensagem": "Bom dia, {nome}!"}
+_FAILED = """
+UPDATE lote_linhas l SET estado = 'FAILED' FROM lotes o JOIN empresa e ON e.id = o.empresa_id
+WHERE o.id = l.lote_id AND e.cnpj = '99000002000148'
+"""
 
 
 async def _send(
@@ -58,6 +64,7 @@ async def test_a_list_is_taken_in_and_shown(erp: Erp) -> None:
             "mensagem": "Bom dia, Ana!",
             "notas": [],
         },
+        "espera": None,
         "aviso": None,
     }
     shown = await erp.ask("GET", f"/lotes/{lote}")
@@ -182,6 +189,7 @@ async def test_a_repetition_goes_on_where_a_reader_died(erp: Erp) -> None:
 
 async def test_other_words_want_another_yes(erp: Erp) -> None:
     """They take the place of those that nobody confirmed; after the yes they are refused, and nothing changes."""
+    await mailed(erp.database, *KNOWN)
     made = await _send(erp)
     lote = made.body["id"]
     changed = await _send(erp, key="k-2", mensagem="Boa tarde, {nome}!")
@@ -198,6 +206,7 @@ async def test_other_words_want_another_yes(erp: Erp) -> None:
 
 async def test_a_yes_sends_once(erp: Erp) -> None:
     """The revision that was shown is needed; the same yes again changes nothing, and is audited once."""
+    await mailed(erp.database, *KNOWN)
     made = await _send(erp)
     lote, revisao = made.body["id"], made.body["revisao"]
     wrong = await _confirm(erp, lote, "0" * 12)
@@ -210,6 +219,27 @@ async def test_a_yes_sends_once(erp: Erp) -> None:
     assert await erp.count("lote_fila") == 1
     audited = "SELECT count(*) FROM auditoria WHERE acao = 'confirmou lote' AND alvo = $1"
     assert await erp.database.pool.fetchval(audited, f"lote {lote}") == 1
+
+
+async def test_a_yes_to_new_addresses_waits_for_a_person(erp: Erp) -> None:
+    """Nothing is sent by it, however often and under how many keys; known are only those whom the company mailed."""
+    await mailed(erp.database, KNOWN[0])
+    await erp.database.pool.execute(_FAILED)
+    made = await _send(erp)
+    lote, revisao = made.body["id"], made.body["revisao"]
+    for key in ("yes-1", "yes-1", "yes-2"):
+        waits = await _confirm(erp, lote, revisao, key)
+        assert (waits.status, waits.body["estado"]) == (200, "aguardando_confirmacao")
+        assert waits.body["espera"] == {"enderecos_novos": 2, "pessoas": 0}
+        assert "Nada foi enviado" in waits.body["aviso"]
+        assert "mande um oi" in waits.body["aviso"]
+    assert await erp.count("lote_fila") == 0
+    assert (await erp.ask("GET", "/lotes")).body["itens"][0]["espera"] == waits.body["espera"]
+    assert (await _confirm(erp, lote, "0" * 12, "yes-3")).codigo == "revisao_diferente"
+    changed = await _send(erp, key="k-2", mensagem="Boa tarde, {nome}!")
+    assert (changed.body["espera"], changed.body["aviso"]) == (None, None)
+    await mailed(erp.database, *KNOWN)
+    assert (await _confirm(erp, lote, changed.body["revisao"], "yes-4")).body["estado"] == "processando"
 
 
 async def test_another_companys_batch_does_not_exist(erp: Erp) -> None:

@@ -12,6 +12,7 @@ from api.call import Bounds
 from api.problems import ProblemError
 from state_machine.values.documents import CNPJ
 from tests.api.conftest import OURS
+from tests.made_batches import mailed
 
 if TYPE_CHECKING:
     from tests.api.conftest import Answer, Erp
@@ -103,6 +104,7 @@ async def test_lists_of_a_day_have_so_many_bytes(erp: Erp) -> None:
 @pytest.mark.parametrize("erp", [Bounds(mails=5)], indirect=True)
 async def test_mails_of_a_day_are_so_many(erp: Erp) -> None:
     """Two yeses at once do not pass together; a repetition is answered; what was stopped leaves its room."""
+    await mailed(erp.database, *(f"{name}{number}@test.com.br" for name in "abc" for number in range(5)))
     lists = [await _send(erp, name, 3) for name in ("a", "b")]
     answers = await asyncio.gather(*(_yes(erp, made) for made in lists))
     assert sorted(answer.status for answer in answers) == [200, 429]

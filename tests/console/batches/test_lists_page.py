@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from operations.batches import upload
+from operations.batches import confirm, upload
 from persistence.access.accounts import Papel
 from persistence.staff.queue import pulse
 from tests.console.conftest import COMPANIES
@@ -38,6 +38,10 @@ async def test_a_list_is_said_yes_to_and_stopped(office: Office) -> None:
         assert "Enviar 2 e-mails" in page
         assert "Para ana@test.com.br" in page
         assert "Bom dia!" in page
+        assert "endereços novos" not in page
+        await confirm(office.database, lote.id, revisao=lote.revisao, quem="um sistema", person=False)
+        page = (await rita.get("/console/lotes"))[1]
+        assert "2 para endereços novos: um sistema disse sim, e 0 da empresa foram perguntadas" in page
         yes = f"/console/lotes/{lote.id}/confirmar"
         assert (await rita.post(yes, {"revisao": "0" * 12}, form="/console/lotes"))[0] == 409
         assert await _estado(office, lote) == "aguardando_confirmacao"

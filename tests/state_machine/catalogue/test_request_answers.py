@@ -83,3 +83,28 @@ def test_a_cancelled_invoice_is_never_listed_as_a_valid_one() -> None:
     assert "_segunda via da nota 77_" in texto
     assert pedidos.status(gone).endswith("está cancelada.")
     assert "(cancelada)" in (pedidos.segunda_via(gone).legenda or "")
+
+
+@pytest.mark.parametrize("primeiro", [None, ("a" * 255, "b" * 200, "c\n" * 10_000)])
+def test_the_question_about_a_list_fits(primeiro: tuple[str, str, str] | None) -> None:
+    """However long its names and its first mail are."""
+    asked = pedidos.ask_to_send((2**63 - 1, "x" * 255), "0" * 16, (10_000, 10_000), primeiro)
+    fits(asked)
+    assert [botao.titulo for botao in asked.botoes] == ["Enviar", "Não enviar"]
+
+
+@pytest.mark.parametrize(
+    "texto",
+    [
+        pedidos.list_goes((7, "a.csv"), 1),
+        pedidos.list_changed(7),
+        pedidos.list_decided(7, stopped=True),
+        pedidos.list_decided(7, stopped=False),
+        pedidos.list_of_another_environment(7),
+        pedidos.list_without_server(7),
+    ],
+)
+def test_an_answer_about_a_list_names_it(texto: str) -> None:
+    """By the number by which it is stopped."""
+    fits(pedidos.mensagem(texto, em_aberto=True))
+    assert "lote 7" in texto
