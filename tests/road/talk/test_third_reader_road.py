@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.road.road_people import Road
 
 ORDER = f"nota de 1.730,00 pra {PADARIA}, consultoria de marketing"  # no currency: the only price needs evidence
-ANSWER = {**NOTHING, "intent": "confirmar", "valor": "1.730,00"}
+ANSWER = {**NOTHING, "ato": "confirmar", "valor": "1.730,00"}
 
 
 @pytest.fixture(scope="module")
