@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final, Protocol, Self
 
 from extractor.contract import INFORMS, TALK, WHOLE, Ato, Context, Extraction
-from extractor.model.grounding import ground, pieces, roles, sees_several
+from extractor.model.grounding import amounts, ground, pieces, roles, sees_several
 from extractor.model.openai_client import Meter
 from extractor.model.prompt import ACTS, Question, Resposta, ask
 from extractor.requests.requests import RequestKind, read_request
@@ -19,7 +19,7 @@ from extractor.text.folding import commands, read
 from extractor.text.marks import GREETING_LINE
 from extractor.two_readers import read_by_both
 from state_machine.invoice.field_table import FIELDS, FieldKind
-from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
 
 DATED: Final = frozenset({FieldKind.MES, FieldKind.DIA})
 ORDER: Final = frozenset({Campo.DOCUMENTO, Campo.VALOR})  # who names both orders an invoice
@@ -47,7 +47,7 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
                 candidates[campo] = candidate
                 del doubts[campo]
             else:
-                doubts[campo] = _with_reading(doubts[campo], candidate.valor)
+                doubts[campo] = _with_reading(doubts[campo], candidate)
         elif mine is None and campo in contexto.conhecidos and resposta.feito is not Ato.CORRIGE:
             continue  # what was validated is replaced by the user's clear words, or by a correction
         elif not FIELDS[campo].critical:
@@ -56,7 +56,8 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
             candidates.pop(campo, None)
             doubts[campo] = _asked(*filter(None, (mine, candidate)))
     several = sees_several(resposta, reading)
-    unsure = resposta.valor is None or resposta.duvida or several or resposta.feito in TALK
+    denied = not _prices(*proposed) and bool(amounts(resposta.valor, reading))
+    unsure = resposta.valor is None or denied or resposta.duvida or several or resposta.feito in TALK
     if unsure and _is_new(candidates.get(Campo.VALOR), contexto):
         doubts[Campo.VALOR] = _asked(candidates.pop(Campo.VALOR))
     if doubt := doubts.get(Campo.VALOR):
@@ -136,13 +137,17 @@ def _object(resposta: Resposta, reading: RulesReading) -> str | None:
     return resposta.alvo if resposta.alvo and read(resposta.alvo).plain in reading.skeleton.text.plain else None
 
 
-def _with_reading(doubt: Doubt, valor: str) -> Doubt:
-    """Offer what the model read first: a rule may doubt it, and drops nothing."""
-    return doubt if valor in doubt.leituras else replace(doubt, leituras=(valor, *doubt.leituras), conta=None)
+def _with_reading(doubt: Doubt, candidate: Candidate) -> Doubt:
+    """Offer what the model read too: first, unless the rules see no price in it; then never alone."""
+    valor, doubtful = candidate.valor, candidate.confianca is Confianca.DUVIDOSA
+    if valor in doubt.leituras or (doubtful and not doubt.leituras):
+        return doubt
+    return replace(doubt, leituras=(*doubt.leituras, valor) if doubtful else (valor, *doubt.leituras), conta=None)
 
 
 def _upholds(candidate: Candidate, undecided: Candidate | None) -> bool:
-    return undecided is not None and (candidate.campo, candidate.valor) == (undecided.campo, undecided.valor)
+    same = undecided is not None and (candidate.campo, candidate.valor) == (undecided.campo, undecided.valor)
+    return same and candidate.confianca is not Confianca.DUVIDOSA
 
 
 def _prices(*candidates: Candidate) -> frozenset[str]:
