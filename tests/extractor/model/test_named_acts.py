@@ -96,7 +96,8 @@ async def test_a_request_that_a_model_names_has_its_object(said, fresh, texto, a
 
 async def test_a_total_for_a_document_is_its_customers(said, fresh):
     """The document of the words is kept for the registers, and opens no draft."""
-    dita = await said("diga aí o que já saiu pro 05.804.473/0001-65", fresh, ato="total", documento="[DOC1]")
+    texto = "diga aí o que já saiu pra Ana Lima, 05.804.473/0001-65"
+    dita = await said(texto, fresh, ato="total", documento="[DOC1]", nome="Ana Lima")
     assert [c.campo for c in dita.dados.candidates] == [Campo.DOCUMENTO]
     assert dita.pedido.tipo is RequestKind.TOTAL
     assert not (await plan(Palavras(dita.texto, NOW), dita, Remembered(), NOW)).eventos
@@ -110,6 +111,25 @@ async def test_an_act_that_loses_an_order_does_not_hold(said, fresh, ato, alvo):
     dados = (await said(ORDER, fresh, ato=ato, alvo=alvo, valor="R$ 900", documento="[DOC1]")).dados
     assert dados.pede is None
     assert {c.campo for c in dados.candidates} | {d.campo for d in dados.doubts} >= {Campo.DOCUMENTO, Campo.VALOR}
+
+
+@pytest.mark.parametrize(
+    ("texto", "shown", "ato", "spans", "holds"),
+    [
+        ("ficou esquisito esse trem, tem que mexer", True, "refazer_nota", {}, False),
+        ("a 12 ficou com o cliente de outra obra, tem que mexer", True, "refazer_nota", {"alvo": "a 12"}, True),
+        ("dá pra pôr o lance maneiro na nota?", False, "pergunta", {}, True),
+        ("dá pra pôr o lance maneiro na nota?", False, "pergunta", {"descricao": "lance maneiro"}, False),
+        (ORDER, False, "pergunta", {}, False),
+        ("so isso msm fecha ai", True, "negar", {}, True),
+        ("so isso msm fecha ai", False, "negar", {}, False),
+        ("põe aquele lance maneiro ali", True, "negar", {"descricao": "lance maneiro"}, False),
+    ],
+)
+async def test_an_act_holds_where_it_loses_nothing(said, fresh, summary, texto, shown, ato, spans, holds):
+    """Of a note that is issued it names which over a draft; no question and no no has data of an invoice."""
+    dita = await said(texto, summary if shown else fresh, ato=ato, **spans)
+    assert (dita.dados.pede is not None) is holds
 
 
 async def test_words_that_nobody_wrote_are_no_object(said, fresh):
