@@ -10,15 +10,15 @@ from dataclasses import replace
 from typing import Final, Protocol, Self
 
 from extractor.contract import INFORMS, TALK, WHOLE, Ato, Context, Extraction
-from extractor.model.grounding import ground, pieces, roles, sees_several
+from extractor.model.grounding import amounts, ground, pieces, roles, sees_several
 from extractor.model.prompt import ACTS, Meter, Question, Resposta, ask
 from extractor.requests.requests import RequestKind, read_request
-from extractor.rules import RulesReading
+from extractor.rules import RulesReading, read_turn
 from extractor.text.folding import commands, read
 from extractor.text.marks import GREETING_LINE
 from extractor.two_readers import read_by_both
 from state_machine.invoice.field_table import FIELDS, FieldKind
-from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
 
 DATED: Final = frozenset({FieldKind.MES, FieldKind.DIA})
 ORDER: Final = frozenset({Campo.DOCUMENTO, Campo.VALOR})  # who names both orders an invoice
@@ -46,7 +46,7 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
                 candidates[campo] = candidate
                 del doubts[campo]
             else:
-                doubts[campo] = _with_reading(doubts[campo], candidate.valor)
+                doubts[campo] = _with_reading(doubts[campo], candidate)
         elif mine is None and campo in contexto.conhecidos and resposta.feito is not Ato.CORRIGE:
             continue  # what was validated is replaced by the user's clear words, or by a correction
         elif not FIELDS[campo].critical:
@@ -55,7 +55,8 @@ def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, 
             candidates.pop(campo, None)
             doubts[campo] = _asked(*filter(None, (mine, candidate)))
     several = sees_several(resposta, reading)
-    unsure = resposta.valor is None or resposta.duvida or several or resposta.feito in TALK
+    denied = not _prices(*proposed) and bool(amounts(resposta.valor, reading))
+    unsure = resposta.valor is None or denied or resposta.duvida or several or resposta.feito in TALK
     if unsure and _is_new(candidates.get(Campo.VALOR), contexto):
         doubts[Campo.VALOR] = _asked(candidates.pop(Campo.VALOR))
     if doubt := doubts.get(Campo.VALOR):
@@ -81,11 +82,18 @@ def _decided(
     reading: RulesReading,
     contexto: Context,
 ) -> Extraction:
-    """Return what the turn says under the act that the model names; a giving up of ours has no fields of a model."""
+    """Return what the turn says under the act that the model names; a giving up of ours has no fields of a model.
+
+    A correction that only names its field takes that field back: it is asked for.
+    """
     both = reading.extraction
     if _holds(resposta, proposed, both, contexto):
         return _commanded(merged, resposta, reading)
-    return replace(both, modelo_usado=True) if both.ato in WHOLE else merged
+    if both.ato in WHOLE:
+        return replace(both, modelo_usado=True)
+    alvo = None if merged.informs or resposta.feito is not Ato.CORRIGE else _object(resposta, reading)
+    clear = read_turn(f"{alvo} está errado", contexto).extraction.clear if alvo else frozenset()
+    return replace(merged, ato=Ato.CORRIGE, clear=clear) if clear else merged
 
 
 def _holds(resposta: Resposta, proposed: tuple[Candidate, ...], both: Extraction, contexto: Context) -> bool:
@@ -115,8 +123,7 @@ def _commanded(merged: Extraction, resposta: Resposta, reading: RulesReading) ->
 
     A giving up is a no, which only makes us ask.
     """
-    named = Ato.NEGA if resposta.feito is Ato.RECUSA else resposta.feito
-    alvo = resposta.alvo if resposta.alvo and read(resposta.alvo).plain in reading.skeleton.text.plain else None
+    named, alvo = Ato.NEGA if resposta.feito is Ato.RECUSA else resposta.feito, _object(resposta, reading)
     merged = replace(merged, agreed=None if named is Ato.NEGA else named, pede=str(ACTS[resposta.ato]), alvo=alvo)
     if named is Ato.VARIAS:
         return merged
@@ -124,13 +131,22 @@ def _commanded(merged: Extraction, resposta: Resposta, reading: RulesReading) ->
     return replace(merged, ato=named, candidates=customer, doubts=(), clear=frozenset())
 
 
-def _with_reading(doubt: Doubt, valor: str) -> Doubt:
-    """Offer what the model read first: a rule may doubt it, and drops nothing."""
-    return doubt if valor in doubt.leituras else replace(doubt, leituras=(valor, *doubt.leituras), conta=None)
+def _object(resposta: Resposta, reading: RulesReading) -> str | None:
+    """Return what the act is about, in words that the person wrote."""
+    return resposta.alvo if resposta.alvo and read(resposta.alvo).plain in reading.skeleton.text.plain else None
+
+
+def _with_reading(doubt: Doubt, candidate: Candidate) -> Doubt:
+    """Offer what the model read too: first, unless the rules see no price in it; then never alone."""
+    valor, doubtful = candidate.valor, candidate.confianca is Confianca.DUVIDOSA
+    if valor in doubt.leituras or (doubtful and not doubt.leituras):
+        return doubt
+    return replace(doubt, leituras=(*doubt.leituras, valor) if doubtful else (valor, *doubt.leituras), conta=None)
 
 
 def _upholds(candidate: Candidate, undecided: Candidate | None) -> bool:
-    return undecided is not None and (candidate.campo, candidate.valor) == (undecided.campo, undecided.valor)
+    same = undecided is not None and (candidate.campo, candidate.valor) == (undecided.campo, undecided.valor)
+    return same and candidate.confianca is not Confianca.DUVIDOSA
 
 
 def _prices(*candidates: Candidate) -> frozenset[str]:
@@ -202,7 +218,7 @@ class HybridExtractor(_WithModel):
     async def extract(self, texto: str, contexto: Context) -> Extraction:
         """Read one turn; a server's failure costs at most the deadline and leaves what the two readers made of it."""
         reading = read_by_both(texto, contexto)
-        if not asks_model(reading) or not await self._allowed(contexto):
+        if not asks_model(reading, contexto) or not await self._allowed(contexto):
             return reading.extraction
         question, meter = ask(reading.skeleton, contexto), Meter()
         resposta = await self._client.propose(question, meter)
@@ -232,15 +248,19 @@ class ModelExtractor(_WithModel):
         return Extraction(resposta.feito, candidates, modelo_usado=True)
 
 
-def asks_model(reading: RulesReading) -> bool:
-    """Say whether a turn may hold data or an act that has no name yet; what gives the readers orders is not sent."""
-    extraction = reading.extraction
-    if extraction.ato in WHOLE or commands(reading.skeleton.text):
+def asks_model(reading: RulesReading, contexto: Context) -> bool:
+    """Say whether a turn may hold data or an act that has no name yet; what gives the readers orders is not sent.
+
+    Where nothing is open, what gives up is about an issued note.
+    """
+    extraction, text = reading.extraction, reading.skeleton.text
+    short = len(text.plain.split()) < FEWEST
+    of_issued = extraction.ato is Ato.RECUSA and not (contexto.conhecidos or contexto.resumo_mostrado or short)
+    if (extraction.ato in WHOLE and not of_issued) or commands(text):
         return False
-    if extraction.candidates or extraction.doubts or extraction.ato in INFORMS:
+    if extraction.candidates or extraction.doubts or extraction.ato in INFORMS or of_issued:
         return True
-    text = reading.skeleton.text
     pedido = read_request(text.original)
-    if len(text.plain.split()) < FEWEST or extraction.agreed in PLAIN or (pedido and pedido.inteiro):
+    if short or extraction.agreed in PLAIN or (pedido and pedido.inteiro):
         return reading.unsure and extraction.agreed in MAY_HOLD_DATA
     return GREETING_LINE.fullmatch(text.plain.strip(" .!?,\n")) is None

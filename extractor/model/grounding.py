@@ -6,6 +6,7 @@ What a model says beside the fields, as far as the user's words hold it: roles o
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final, assert_never
 
 from extractor.amounts.roles import Role, roles_of
@@ -23,7 +24,7 @@ from state_machine.invoice.fields import Campo, Candidate, Confianca, Origem
 from state_machine.values.money import ValorInvalido, centavos
 
 ALIAS: Final = re.compile(r"\[(?:DOC|FONE|EMAIL)\d+\]")
-# Roles under which a number is not what the invoice costs, whatever a model says.
+# Roles under which a number is not what the invoice costs: a model's word for it is asked.
 NEVER_A_PRICE: Final = frozenset(
     {
         Role.OLD, Role.NEGATED, Role.QUANTITY, Role.UNIT, Role.INSTALMENT, Role.DISCOUNT, Role.DELTA, Role.APPROXIMATE,
@@ -79,9 +80,15 @@ def client(span: str | None, question: Question, reading: RulesReading, contexto
 
 
 def _value(campo: Campo, span: str | None, reading: RulesReading) -> Candidate | None:
+    """Return an amount, doubtful where the rules see that it plays another part; one that is denied is none."""
     fits = prices(span, reading)
-    valor = money(fits[0]) if fits else None
-    return _candidate(campo, valor, reading.skeleton.text.verbatim(fits[0].start, fits[0].end)) if valor else None
+    found = amounts(span, reading).items()
+    said = fits or [mark for mark, roles in found if Role.NEGATED not in roles or Role.EITHER in roles]
+    valor = money(said[0]) if len({mark.amount for mark in said}) == 1 else None
+    if valor is None:
+        return None
+    candidate = _candidate(campo, valor, reading.skeleton.text.verbatim(said[0].start, said[0].end))
+    return candidate if fits else replace(candidate, confianca=Confianca.DUVIDOSA)
 
 
 def prices(span: str | None, reading: RulesReading) -> list[Mark]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeGuard
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from extractor.contract import Ato, Context
+from extractor.contract import Ato, Context, Uso
 from extractor.requests.requests import RequestKind
 from extractor.text.marks import Kind, Mark, Skeleton
 from state_machine.invoice.field_table import FIELDS

@@ -293,10 +293,13 @@ def cancelar_emitida(numero: str | None) -> str:
     )
 
 
-def qual_cancelar(notas: Sequence[NotaListada]) -> Mensagem:
-    """Ask by buttons which issued note is to be cancelled; what is asked then is the cancellation's own."""
+def qual_cancelar(notas: Sequence[NotaListada], numero: str | None) -> Mensagem:
+    """Ask by buttons which issued note is to be cancelled; what is asked then is the cancellation's own.
+
+    ``numero`` is the one that was said, where no note has it.
+    """
     if not notas:
-        return Mensagem(cancelar_emitida(None))
+        return Mensagem(cancelar_emitida(numero))
     linhas = "\n".join(f"• nota {n.numero}, de {formata_brl(n.valor)} para {n.cliente}" for n in notas[:BOTOES_MAX])
     return Mensagem(
         f"Nada foi cancelado. Qual é para cancelar?\n{linhas}",

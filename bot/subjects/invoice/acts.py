@@ -475,8 +475,9 @@ async def _cancela_nota(fala: Fala) -> Mensagem | None:
     if not dados.pede:
         return Mensagem(pedidos.cancelar_emitida(pedido.numero if pedido else None))
     which = _which(dados.alvo) or Qual()
-    notas = await fala.memory.notes(LISTADAS, valem=True)
-    return pedidos.qual_cancelar([nota for nota in notas if _means(which, nota)][: 1 if which == Ultima() else None])
+    notas = [nota for nota in await fala.memory.notes(LISTADAS, valem=True) if _means(which, nota)]
+    numero = which.numero if isinstance(which, PorNumero) else None
+    return pedidos.qual_cancelar(notas[: 1 if which == Ultima() else None], numero)
 
 
 def _which(alvo: str | None) -> PorNumero | PorValor | PorCliente | Ultima | Qual | None:
@@ -487,7 +488,7 @@ def _which(alvo: str | None) -> PorNumero | PorValor | PorCliente | Ultima | Qua
 def _means(which: PorNumero | PorValor | PorCliente | Ultima | Qual, nota: NotaListada) -> bool:
     match which:
         case PorNumero(numero):
-            return numero == nota.numero
+            return as_number(numero) == nota.numero
         case PorValor(valor):
             return valor == nota.valor
         case PorCliente(nome):

@@ -215,13 +215,36 @@ async def test_an_amount_that_the_readers_rather_take_needs_the_models_word(serv
     ],
 )
 async def test_what_the_rules_explain_no_model_settles(server, hybrid, fresh, sure, text, span):
-    """The rules say why it is no amount, or take another one: the person is asked as without a model."""
+    """The rules say why it is no amount, or take another one: the person is asked; its word is shown behind theirs."""
     sure(0.94)
     server.say(answer(valor=span))
+    (ours,) = amount(read_by_both(text, fresh).extraction)
     extraction = await hybrid.extract(text, fresh)
     assert Campo.VALOR in {d.campo for d in extraction.doubts}
-    assert amount(extraction) == amount(read_by_both(text, fresh).extraction)
+    assert amount(extraction) == [tuple(dict.fromkeys((*ours, f"{span}.00")))]
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "readings"),
+    [
+        ("1 chapa 2 horas 80, 11.222.333/0001-81", "80", ("80.00",)),  # the rules see no price at all
+        ("1350 não 1530, 11.222.333/0001-81, consultoria", "1530", ("1350.00", "1530.00")),
+        ("não foi 300, foi 350, pintura", "300", ("350.00",)),  # what is denied is no button
+        (
+            "11.800,00 em 2x de 5.900 Selo Fita 17064285000127, nota única, direção de 3 vídeos",
+            "11.800,00",
+            ("11800.00",),
+        ),
+        ("3 visitas a 200 cada, pintura", "3 visitas a 200", ("600.00",)),  # nor what names two
+        ("corte 50 barba 30", "50", ()),  # nor does one stand alone where several were asked about
+        ("guincho astra 400 -10%, 11.222.333/0001-81", "400", ()),
+    ],
+)
+async def test_an_amount_that_is_refused_is_a_doubt(server, hybrid, fresh, text, span, readings):
+    """What a rule takes for no price is shown where a model names it, and nothing beside it stays certain."""
+    server.say(answer(valor=span))
+    assert amount(await hybrid.extract(text, fresh)) == [readings]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +286,11 @@ async def test_without_a_third_word_the_person_is_asked_as_ever(server, fresh, s
 @pytest.mark.parametrize(
     ("text", "span", "readings"),
     [
-        ("3x de 500 daquele lance que te falei", "500", ("1500.00",)),  # asked for the service, and it says more
+        (
+            "3x de 500 daquele lance que te falei",
+            "500",
+            ("1500.00", "500.00"),
+        ),  # asked for the service, and it says more
         (TWO, "300", ("500.00", "300.00")),
     ],
 )
