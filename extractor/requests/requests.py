@@ -252,6 +252,7 @@ _NOTES_NUMBER: Final = re.compile(r"20\d{13}|20\d\d[/-]\d{1,11}")
 _ADDRESS: Final = re.compile(r"[^\s@,;:<>()]{1,64}@[^\s@,;:<>()]{1,200}")
 _BY_MAIL: Final = re.compile(r"\b(?:por|pro|pra o|para o|no|ao|via|pelo) (?:meu )?e-?mail\b", re.IGNORECASE)
 _WHOEVER: Final = frozenset({"cliente", "mim", "ela", "ele", "email", "e-mail"})  # whom no name tells
+_OF_CUSTOMER: Final = re.compile(r"\bnotas? d[ao] cliente\b")  # "pro cliente" orders one
 _SAID_AGAIN: Final = re.compile(rf"\b{_AGAIN}\b")
 _ITS_NUMBER: Final = re.compile(rf"\b[ao] (?:numero |n[.o°º]? ?)?(?P<n>{SHOWN})\b(?![.,/]\d)")
 MOST_LETTERS: Final = 160  # of a turn that only asks
@@ -280,6 +281,7 @@ class _Turn:
     again: bool
     numbered: bool
     named: bool
+    documented: bool
     asks: bool
 
     def has(self, words: AbstractSet[str]) -> bool:
@@ -288,7 +290,7 @@ class _Turn:
 
 
 def _copies(turn: _Turn) -> bool:
-    return not turn.dated and (turn.has(_RESENDS) or (turn.again and turn.has(_SENT)))
+    return not turn.dated and (turn.has(_RESENDS) or ((turn.again or turn.documented) and turn.has(_SENT)))
 
 
 def _mails(turn: _Turn) -> bool:
@@ -325,21 +327,25 @@ def _only_asks(texto: str, plain: str) -> Pedido | None:
     """Return what a turn asks for of which no word says anything else, ``None`` where one does."""
     if len(plain) > MOST_LETTERS:
         return None
-    left = _SOME_DOCUMENT.sub(_unless_word, _ADDRESS.sub(" email ", plain).replace("e-mail", "email"))
+    whole = _ADDRESS.sub(" email ", plain).replace("e-mail", "email")
+    left = _SOME_DOCUMENT.sub(_unless_word, whole)
+    documented = left != whole and _OF_CUSTOMER.search(plain) is not None
     again, left = _SAID_AGAIN.search(left) is not None, _SAID_AGAIN.sub(" ", left)
     number = _NUMBERED.search(left) or _OF_FILE.search(left) or _ITS_NUMBER.search(left)
     if number:
         left = f"{left[: number.start('n')]} {left[number.end('n') :]}"
     dated, left = _PERIODS.search(left) is not None, _PERIODS.sub(" ", left)
     clientes = tuple(
-        nome for each in mentioned(_ADDRESS.sub(" ", texto)) if (nome := _NAME_END.split(read(each).plain)[0].strip())
+        nome
+        for each in mentioned(_ADDRESS.sub(" ", texto))
+        if (nome := _NAME_END.split(read(each).plain)[0].strip()) and not (documented and nome in _WHOEVER)
     )
     for nome in clientes:
         if len(nome.split()) > _NAME_WORDS or not _NO_NAMES.isdisjoint(nome.split()):
             return None
         left = left.replace(nome, " ")
     said = frozenset(_TOKEN.findall(left))
-    turn = _Turn(said, dated, again, number is not None, bool(clientes), "?" in plain)
+    turn = _Turn(said, dated, again, number is not None, bool(clientes), documented, "?" in plain)
     own = said - _BESIDE
     if dated and turn.asks and not (own or again or number) and plain.lstrip().startswith(_AND):  # "e mês passado?"
         tipo: RequestKind | None = RequestKind.TOTAL

@@ -20,6 +20,7 @@ _OF_PADARIA = Pedido(RequestKind.EMAIL, clientes=("padaria",), emails=("ana@x.co
         ("manda o pdf e o xml de novo", Pedido(RequestKind.SEGUNDA_VIA, formatos=("pdf", "xml"))),
         ("manda a nota de novo", Pedido(RequestKind.SEGUNDA_VIA)),
         ("manda de novo", Pedido(RequestKind.SEGUNDA_VIA)),
+        ("manda a nota do cliente 11.222.333/0001-81", Pedido(RequestKind.SEGUNDA_VIA)),
         ("manda pro email da cliente", Pedido(RequestKind.EMAIL)),
         ("manda o pdf da nota 1 pro email x@y.com", Pedido(RequestKind.EMAIL, "1", emails=("x@y.com",))),
         ("manda por email pra maria@exemplo.com", Pedido(RequestKind.EMAIL, emails=("maria@exemplo.com",))),
