@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from multidict import CIMultiDict
 
 from api.problems import MOST
@@ -158,3 +160,29 @@ async def test_two_of_a_header_are_refused(erp: Erp) -> None:
         async with erp.session.post(f"{erp.base}/api/v1/clientes", json=ANA, headers=headers) as answer:
             assert (await answer.json(content_type=None))["codigo"] == codigo
     assert await erp.stored() == (0, 0)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=40),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=8), inside, max_size=3),
+    max_leaves=8,
+)
+_NAMES = st.sampled_from(["nome", "email", "documento", "cliente_id", "valor", "descricao", "competencia", "revisao"])
+_BODIES = (
+    st.binary(max_size=200)
+    | _JSON.map(lambda value: json.dumps(value).encode())
+    | st.dictionaries(_NAMES | st.text(max_size=8), _JSON, max_size=8).map(lambda value: json.dumps(value).encode())
+)
+_DOORS = st.sampled_from(["/clientes", "/propostas", "/propostas/1/submeter", "/lotes/1/confirmar"])
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(door=_DOORS, body=_BODIES)
+async def test_whatever_body_comes_is_answered_and_what_is_refused_is_not_kept(
+    erp: Erp, door: str, body: bytes
+) -> None:
+    """Any bytes, any JSON, our own names with anything in them: never a fault of ours."""
+    before = await erp.stored()
+    answer = await erp.post(door, body)
+    assert answer.status < 500
+    assert answer.status == 201 or await erp.stored() == before
