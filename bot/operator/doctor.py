@@ -27,6 +27,7 @@ from sqlalchemy.exc import ArgumentError
 from yarl import URL
 
 from bot.settings import Settings
+from gateway.certificate.a1 import roots_of
 from gateway.http.client import Destination, origin
 from gateway.http.wire import Answer, NoAnswerError
 from gateway.nacional.layouts import deadlines, nt009_from
@@ -125,9 +126,21 @@ def about_settings(settings: Settings) -> list[Achado]:
             lines.append(falha(variable, "falta; docs/settings.md diz de onde vem"))
         elif name not in settings.model_fields_set or not _filled(value):
             lines.append(_left_out(name, value))
+        elif name == "icp_brasil_ca_file":
+            lines.append(_roots(variable, settings.company_roots()))
         else:
             lines.append(ok(variable, "definida" if isinstance(value, SecretStr) else f"definida: {value}"))
     return lines
+
+
+def _roots(variable: str, raizes: bytes) -> Achado:
+    """Say which roots answer for a company's certificate, and which of them are none of ICP-Brasil's that we know."""
+    found = roots_of(raizes)
+    known = sorted({name for _, name in found if name})
+    if others := [fingerprint for fingerprint, name in found if not name]:
+        said = f"{len(others)} de {len(found)} raízes não são da ICP-Brasil que conheço: confira na página do ITI"
+        return aviso(variable, f"{said} ({', '.join(others)})")
+    return ok(variable, f"definida: {', '.join(known)}") if known else aviso(variable, "não tem raiz, só autoridades")
 
 
 def _filled(value: Any) -> bool:

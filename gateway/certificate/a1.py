@@ -35,6 +35,17 @@ Content = bytes | list["Node"]
 Node = tuple[int, Content]
 
 
+# SHA-256 (of the DER) of the roots of ICP-Brasil that answer for people's and companies' certificates, by the name of
+# their file at acraiz.icpbrasil.gov.br/credenciadas/RAIZ. Not fetched from there by us: as three public projects that
+# check files of the ITI's have them alike, looked up on 28 November 2026. v10 (TLS) and v11 (code) answer for none.
+ICP_BRASIL_ROOTS: Final = {
+    "f0c15afd258fb674e7a96e1a50ff873149364b9ec70d4d93c7a9f1eb6060d020": "ICP-Brasilv4",
+    "caa53fc6091c6951887c976e378f6ef89aa6377c55d97b6475422b71ed7e9b17": "ICP-Brasilv5",
+    "3bdb9b509352f1d3d71c2bf64d9a38a4e6cebda27809d77f7ac476cbde6e314a": "ICP-Brasilv6",
+    "5657e70580eb678983f3ed7dfce091d84cae6549389a47fccda8d0e4dc2cf576": "ICP-Brasilv7",
+    "d8478e37ce19c690cf657381e68fe600e4e1a042536830f06847e03e554c4b01": "ICP-Brasilv12",
+    "2b07d0bc02c4a6e0478ed22d0d99e8f97e1827b269097696a7feb6aad30c3ac8": "ICP-Brasilv13",
+}
 _INTEGER, _OCTETS, _OID = 0x02, 0x04, 0x06
 _CONSTRUCTED: Final = 0x20
 _LONG_TAG: Final = 0x1F
@@ -238,6 +249,13 @@ def _is_authority(leaf: x509.Certificate) -> bool:
         return leaf.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
     except x509.ExtensionNotFound:
         return False
+
+
+def roots_of(raizes: bytes) -> list[tuple[str, str | None]]:
+    """Return each root of a PEM file: its SHA-256 in hex, and its name where ICP-Brasil's list has it."""
+    found = [each for each in x509.load_pem_x509_certificates(raizes) if each.issuer == each.subject]
+    prints = [each.fingerprint(hashes.SHA256()).hex() for each in found]
+    return [(each, ICP_BRASIL_ROOTS.get(each)) for each in prints]
 
 
 def _is_issued(leaf: x509.Certificate, others: Sequence[x509.Certificate], agora: datetime, raizes: bytes) -> bool:

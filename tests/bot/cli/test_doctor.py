@@ -13,15 +13,18 @@ from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
+from cryptography.hazmat.primitives.serialization import Encoding
 from pydantic import SecretStr
 
 from bot.cli.doctor import _look
 from bot.operator import doctor
 from bot.settings import Settings
+from gateway.certificate import a1
 from operations.company import CompanyForm, add_company
 from persistence.db.engine import Database
 from proofs.sandbox.world import World
 from state_machine.values.local_time import SAO_PAULO
+from tests.made_certificates import authority
 from tests.owner import as_owner
 from tests.road.road_process import environment
 
@@ -121,6 +124,22 @@ async def test_each_setting_has_a_line_and_no_secret_is_shown(settings: Settings
     without = doctor.about_settings(settings.model_copy(update={"master_key": SecretStr("")}))
     assert lines(without, "PROSA_MASTER_KEY")[0][0] == "aviso"
     assert lines(without, "PROSA_ICP_BRASIL_CA_FILE")[0][0] == "aviso"
+
+
+async def test_roots_of_which_none_is_icp_brasils_are_told(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A root that anybody made would answer for a certificate that anybody made: it is named by its fingerprint."""
+    made = tmp_path / "roots.pem"
+    pem = authority().certificate.public_bytes(Encoding.PEM)
+    made.write_bytes(pem)
+    chosen = settings.model_copy(update={"icp_brasil_ca_file": made})
+    [(fingerprint, name)] = a1.roots_of(pem)
+    assert name is None
+    [(verdict, said)] = lines(doctor.about_settings(chosen), "PROSA_ICP_BRASIL_CA_FILE")
+    assert (verdict, fingerprint in said) == ("aviso", True)
+    monkeypatch.setitem(a1.ICP_BRASIL_ROOTS, fingerprint, "ICP-Brasilv99")
+    assert lines(doctor.about_settings(chosen), "PROSA_ICP_BRASIL_CA_FILE") == [("ok", "definida: ICP-Brasilv99")]
 
 
 @pytest.mark.parametrize(("mode", "verdict"), [(0o600, "ok"), (0o644, "aviso"), (0o640, "aviso")])
