@@ -1,11 +1,8 @@
 """arrival people and sessions."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
-
 
 revision = '0001'
 down_revision = None

@@ -1,11 +1,8 @@
 """emissions and departure."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
-
 
 revision = '0002'
 down_revision = '0001'

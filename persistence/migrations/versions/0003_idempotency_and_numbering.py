@@ -1,11 +1,8 @@
 """idempotency and numbering."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
-
 
 revision = '0003'
 down_revision = '0002'

@@ -1,11 +1,8 @@
 """the question before a second invoice of the same content."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
-
 
 revision = '0004'
 down_revision = '0003'

@@ -1,10 +1,7 @@
 """the emission protocol whole."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0005'
 down_revision = '0004'

@@ -1,11 +1,8 @@
 """support console."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
-
 
 revision = '0007'
 down_revision = '0006'

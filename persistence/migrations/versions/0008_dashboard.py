@@ -1,11 +1,8 @@
 """sums of the dashboard."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
-
 
 revision = '0008'
 down_revision = '0007'

@@ -1,11 +1,8 @@
 """saved views of the queue."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
-
 
 revision = '0009'
 down_revision = '0008'

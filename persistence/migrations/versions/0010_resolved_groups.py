@@ -1,10 +1,7 @@
 """groups of failures that somebody resolved."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0010'
 down_revision = '0009'

@@ -1,10 +1,7 @@
 """what each process says of its circuit breakers."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0011'
 down_revision = '0010'

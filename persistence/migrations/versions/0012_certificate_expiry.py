@@ -1,10 +1,7 @@
 """until when a company's certificate is good."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0012'
 down_revision = '0011'

@@ -1,10 +1,7 @@
 """what asking the model took."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0013'
 down_revision = '0012'

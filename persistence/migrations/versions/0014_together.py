@@ -1,9 +1,6 @@
 """what refuses a statement of several writes, one of which found other rows than it must."""
 
-from __future__ import annotations
-
 from alembic import op
-
 
 revision = '0014'
 down_revision = '0013'

@@ -1,10 +1,7 @@
 """messages and conversations are changed in place: no index has a column that changes often."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0015'
 down_revision = '0014'

@@ -1,10 +1,7 @@
 """an arrival enters one index less: a person's words are in that of what waits, and then in that of what is read."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0016'
 down_revision = '0015'

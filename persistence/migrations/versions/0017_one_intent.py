@@ -1,11 +1,8 @@
 """what is undecided of an emission, and whether its note's content was compared."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
-
 
 revision = '0017'
 down_revision = '0016'

@@ -1,10 +1,7 @@
 """each company's queue of emissions, whose person waits without a word, and how many breakers of a kind are open."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0018'
 down_revision = '0017'

@@ -1,10 +1,7 @@
 """a session keeps the version of the company that its revision would be issued with."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0019'
 down_revision = '0018'

@@ -1,10 +1,7 @@
 """wrong logins are counted by account and address, and an account's own browsers are known."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0020'
 down_revision = '0019'

@@ -1,10 +1,7 @@
 """each row of the audit is linked to the one before by a hash; rows of before are linked here, as they stand."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0021'
 down_revision = '0020'

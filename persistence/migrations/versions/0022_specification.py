@@ -1,11 +1,8 @@
 """the gateway's own JSON beside our reading of it, notes found by key, a sequence's document model and its block."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
-
 
 revision = '0022'
 down_revision = '0021'

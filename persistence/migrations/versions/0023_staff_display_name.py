@@ -1,10 +1,7 @@
 """staff have a name that customers read, and refusals that are our fault are found by an index."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0023'
 down_revision = '0022'

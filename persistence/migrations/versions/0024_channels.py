@@ -1,10 +1,7 @@
 """a channel for each company and kind of document, remembered by every emission with its environment and key."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0024'
 down_revision = '0023'

@@ -1,10 +1,7 @@
 """nicknames of a company's clients; whether a company is a MEI of transport, whose yearly limit is another."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0025'
 down_revision = '0024'

@@ -1,10 +1,7 @@
 """the companies' A1 certificates, each sealed under a data key of its own."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0026'
 down_revision = '0025'

@@ -1,10 +1,7 @@
 """what a company's national documents say of its taxes."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0028'
 down_revision = '0026'

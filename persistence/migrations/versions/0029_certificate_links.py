@@ -1,10 +1,7 @@
 """the one-time links by which a company's people send its certificate."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0029'
 down_revision = '0028'

@@ -1,10 +1,7 @@
 """the national service codes among which a company's invoices are, beside its main one."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0030'
 down_revision = '0029'

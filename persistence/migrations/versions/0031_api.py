@@ -1,11 +1,8 @@
 """keys, clients, proposals and operations of the API."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
-
 
 revision = '0031'
 down_revision = '0030'

@@ -1,10 +1,7 @@
 """who approves what other systems propose for a company, and the proposals that wait for their approver."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0032'
 down_revision = '0031'

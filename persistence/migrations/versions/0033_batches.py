@@ -1,11 +1,8 @@
 """batches of mails, their rows, the queue of batches and the suppression list."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
-
 
 revision = '0033'
 down_revision = '0032'

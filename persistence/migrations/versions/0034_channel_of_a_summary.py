@@ -1,10 +1,7 @@
-"""by which channel, and in which environment, a session's invoice would be issued."""
-
-from __future__ import annotations
+'''by which channel, and in which environment, a session's invoice would be issued.'''
 
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0034'
 down_revision = '0033'

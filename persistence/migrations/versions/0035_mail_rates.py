@@ -1,10 +1,7 @@
 """when mails left, by which a domain's share of a minute is known."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0035'
 down_revision = '0034'

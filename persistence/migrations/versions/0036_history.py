@@ -1,10 +1,7 @@
 """The history of the database, and the numbers that the authority was seen to know beyond it."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0036'
 down_revision = '0035'

@@ -1,10 +1,7 @@
 """when the cause ended for which an emission waited."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0037'
 down_revision = '0036'

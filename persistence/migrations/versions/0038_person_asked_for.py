@@ -1,10 +1,7 @@
 """A conversation whose person asked for one of the staff."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0038'
 down_revision = '0037'

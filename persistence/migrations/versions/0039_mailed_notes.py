@@ -1,11 +1,8 @@
 """The notes that a mail carries where its row has no text."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
-
 
 revision = '0039'
 down_revision = '0038'

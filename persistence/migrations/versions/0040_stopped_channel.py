@@ -1,10 +1,7 @@
 """By which channel a company's sending is stopped."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0040'
 down_revision = '0039'

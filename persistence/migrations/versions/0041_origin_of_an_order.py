@@ -1,10 +1,7 @@
 """Where an emission comes from: a session is one kind of origin among others."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0041'
 down_revision = '0040'

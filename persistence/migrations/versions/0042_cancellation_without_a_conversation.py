@@ -1,9 +1,6 @@
 """A note that no conversation ordered can be cancelled: nobody in a chat is told."""
 
-from __future__ import annotations
-
 from alembic import op
-
 
 revision = '0042'
 down_revision = '0041'

@@ -1,10 +1,7 @@
 """A company's former certificate, until the new one has proved itself."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0043'
 down_revision = '0042'

@@ -1,10 +1,7 @@
 """What cities agreed to with the national environment, and their rates."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0044'
 down_revision = '0043'

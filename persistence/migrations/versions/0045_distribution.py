@@ -1,10 +1,7 @@
 """How far the authority's lists of documents were read, and the notes that nobody here made."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0045'
 down_revision = '0044'

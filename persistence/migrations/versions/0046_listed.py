@@ -1,10 +1,7 @@
 """Which emissions the authority's list of documents has named."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0046'
 down_revision = '0045'

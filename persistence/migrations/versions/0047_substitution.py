@@ -1,10 +1,7 @@
 """Which issued note an emission takes the place of."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0047'
 down_revision = '0046'

@@ -1,11 +1,8 @@
 """What a channel is to make a request of, and the very bytes that are sent, each in a column that says so."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
-
 
 revision = '0048'
 down_revision = '0047'

@@ -1,10 +1,7 @@
 """how IBS and CBS see each service of a company: cIndOp, CST and cClassTrib."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0049'
 down_revision = '0048'

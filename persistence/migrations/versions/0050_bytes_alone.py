@@ -1,10 +1,7 @@
 """An order's request is read from the columns of 0048 alone; a trigger keeps the one before for the release before."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0050'
 down_revision = '0049'

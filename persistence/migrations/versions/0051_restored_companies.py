@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-
 revision = "0051"
 down_revision = "0050"
 branch_labels = depends_on = None

@@ -1,10 +1,7 @@
 """A proposal has its session's id from the moment it is stored; a number that the API gave out is never given again."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0052'
 down_revision = '0051'

@@ -1,10 +1,7 @@
 """What other systems keep is of the environment of their key: keys, e-mails and numbers of the other one are others."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
-
 
 revision = '0053'
 down_revision = '0052'

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-
 revision = "0054"
 down_revision = "0053"
 branch_labels = depends_on = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-
 revision = "0060"
 down_revision = "0059"
 branch_labels = depends_on = None
