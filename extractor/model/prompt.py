@@ -122,7 +122,7 @@ class Resposta(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    ato: Literal[tuple(ACTS)]  # type: ignore[valid-type]
+    ato: Literal[tuple(ACTS)]  # type: ignore[valid-type]  # the words of the table, so that they stand once
     documento: Trecho | None
     valor: Trecho | None
     descricao: Trecho | None

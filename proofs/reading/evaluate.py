@@ -95,7 +95,7 @@ async def _run_case(case: dict[str, Any], extractor: Extractor, report: Report) 
         standing = merge(contexto.conhecidos, extraction)
         got = TurnJudged(
             standing={c.value: standing.get(c) for c in Campo},
-            intent=INTENTS[extraction.ato],
+            intent=INTENTS.get(extraction.ato, extraction.ato),  # the corpora have no word for what only a model names
             ask=tuple(dict.fromkeys(d.campo.value for d in extraction.doubts)),
             shown=tuple(d.campo.value for d in extraction.doubts if is_shown(d)),
         )

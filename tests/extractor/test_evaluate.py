@@ -47,6 +47,18 @@ class Wrong:
         return Extraction(Ato.DADOS, (Candidate(Campo.VALOR, "1000.00", texto),))
 
 
+@pytest.mark.parametrize("ato", list(Ato))
+async def test_every_act_is_judged(corpus, ato: Ato):
+    """What only a model names has no word in the corpora: it counts as another act, and the run goes on."""
+
+    class Named:
+        async def extract(self, texto, contexto) -> Extraction:
+            return Extraction(ato, ())
+
+    report = (await evaluate(corpus, Named())).as_json()
+    assert (report["cases"][0]["turns"][2]["intent"] == "confirmar") is (ato is Ato.CONFIRMA)
+
+
 async def test_turns_are_merged_as_the_bot_merges_them(corpus):
     """Fields stand until replaced, and the JSON says what stood after each turn."""
     report = (await evaluate(corpus, RulesExtractor())).as_json()
