@@ -14,10 +14,6 @@ from pathlib import Path
 
 from aiohttp import web
 
-from api.app import create_api
-from api.app import mount as mount_api
-from api.batches import BUDGET
-from api.call import ApiDeps, Bounds
 from bot.budgets import politica_of, prazos_of
 from bot.loops.jobs import Beats, JobContext, Schedule
 from bot.loops.pump import Loop, together
@@ -30,19 +26,23 @@ from bot.orders.origins import ORIGINS, OriginRow, Origins, SlowNotices
 from bot.settings import Settings
 from bot.wiring.handlers import Pumps, jobs, open_worker
 from bot.wiring.outside import Stores, open_outside, open_stores
-from console.app import create_console, mount
-from console.render.model_spend import Preco
 from gateway.plugnotas.note import hinted_keys
 from gateway.registry import REGISTRY, ChannelRow, rows_for
 from operations.certificate import CertificateLinks
 from operations.national.distribution import Feed
 from operations.national.verify import ask_due
-from public.app import create_public, create_unsubscribe, mount_unsubscribe
-from public.app import mount as mount_public
 from state_machine.protocol.channel import Ambiente
+from webhooks.api.app import create_api
+from webhooks.api.app import mount as mount_api
+from webhooks.api.batches import BUDGET
+from webhooks.api.call import ApiDeps, Bounds
 from webhooks.app import create_app, create_probe_app
 from webhooks.bodies import Bodies
+from webhooks.console.app import create_console, mount
+from webhooks.console.render.model_spend import Preco
 from webhooks.deps import WebhookDeps
+from webhooks.public.app import create_public, create_unsubscribe, mount_unsubscribe
+from webhooks.public.app import mount as mount_public
 
 
 def web_app(stores: Stores, origins: Mapping[str, str], *, https: bool) -> web.Application:

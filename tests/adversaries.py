@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PACKAGES = (
-    "api", "bot", "public", "console", "webhooks", "operations", "extractor", "persistence", "gateway", "telemetry",
+    "bot", "webhooks", "operations", "extractor", "persistence", "gateway", "telemetry",
     "state_machine", "proofs",
 )  # fmt: skip
 HOME = Path(__file__).parents[1]

@@ -48,7 +48,7 @@ _PROCESSES = ("base_install", "children", "deadlines", "launcher", "mutants", "p
 SLOW = tuple(
     f"{Path(__file__).parent}/{place}"
     for place in (
-        *("browser/", "faults/", "proofs/", "road/", "bot/process/", "bot/cli/", "console/"),
+        *("browser/", "faults/", "proofs/", "road/", "bot/process/", "bot/cli/", "webhooks/console/"),
         *(f"repository/test_{name}.py" for name in _PROCESSES),
     )
 )

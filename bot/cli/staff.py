@@ -18,9 +18,9 @@ import typer
 from bot.cli.opening import DEMO, database_of, fail, on_database, run_part, settings, with_storage
 from bot.process.servers import Storage
 from bot.settings import Settings
-from console.access.accounts import Enrolment
 from operations.person import Ensaio
 from persistence.db.engine import Database
+from webhooks.console.access.accounts import Enrolment
 
 app = typer.Typer(no_args_is_help=True, help="Quem atende: contas do console, com papel e empresas.")
 
@@ -37,8 +37,8 @@ def add(
 ) -> None:
     """Cria a conta ou a refaz (senha e código novos, sessões encerradas) e mostra o que a pessoa precisa, uma vez."""
     from bot.master_key import vault_of
-    from console.access.accounts import enrol
     from persistence.access.accounts import Papel
+    from webhooks.console.access.accounts import enrol
 
     if papel not in {item.value for item in Papel}:
         fail(f"--papel é um destes: {', '.join(Papel)}. Nada mudou.")
@@ -57,7 +57,7 @@ def name(
     exibicao: Annotated[str, typer.Argument(help='Nome que o cliente lê, como "Ana Souza".')],
 ) -> None:
     """Muda o nome que o cliente lê; a senha, o código e as sessões continuam."""
-    from console.access.accounts import rename
+    from webhooks.console.access.accounts import rename
 
     async def work(database: Database) -> list[str]:
         return [f"{nome} aparece para o cliente como {await rename(database, nome, exibicao)}."]
@@ -104,7 +104,7 @@ def off(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -> None:
 @app.command("desbloquear")
 def desbloquear(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -> None:
     """Esquece as tentativas erradas de entrar em uma conta: a próxima é conferida sem espera."""
-    from console.access.accounts import unblock
+    from webhooks.console.access.accounts import unblock
 
     async def work(database: Database) -> None:
         if not await unblock(database, nome):
@@ -121,10 +121,10 @@ def desbloquear(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -
 def rekey() -> None:
     """Cifra de novo, com a chave mais nova de PROSA_MASTER_KEY, os segredos das contas e as chaves dos certificados."""
     from bot.master_key import vault_of
-    from console.access.accounts import rekey as seal_anew
     from persistence.audit import records as audit
     from persistence.crypto import NoMasterKeyError
     from persistence.people import certificate_vault
+    from webhooks.console.access.accounts import rekey as seal_anew
 
     chosen = _where()
 

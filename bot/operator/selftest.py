@@ -36,7 +36,7 @@ STEPS: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("camadas", ("-c", LINT_IMPORTS), QUICK_SECONDS),
     PYTEST,
 )
-MUTANTS = ("mutantes", ("scripts/mutation.py",), NIGHT_SECONDS)  # after the tests: it judges by them
+MUTANTS = ("mutantes", ("proofs/scripts/mutation.py",), NIGHT_SECONDS)  # after the tests: it judges by them
 
 
 def run(args: list[str]) -> int:
@@ -44,8 +44,8 @@ def run(args: list[str]) -> int:
 
     Without them the tests are spread over the cores; ``--fast`` leaves out those that are slow. ``--nightly`` among
     them makes the long sizes of the proofs run (docs/reliability.md), an hour or more of them, one after the other, and
-    then breaks the critical lines (scripts/mutants.toml) to see that the tests notice. A step that takes longer than it
-    may is ended.
+    then breaks the critical lines (proofs/scripts/mutants.toml) to see that the tests notice. A step that takes longer
+    than it may is ended.
 
     Returns:
         The exit code of the last step that ran: 0 when all is well.

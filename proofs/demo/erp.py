@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from api.submission import PREFIX
+from webhooks.api.submission import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from console.render import labels
 from gateway.registry import REGISTRY
 from persistence.fiscal import notes
 from persistence.tables import conversas, gateway_tentativas, session_snapshot, transicoes
@@ -16,6 +15,7 @@ from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.field_table import FIELDS, field_named
 from state_machine.invoice.session import Estado, SnapshotReason
 from state_machine.invoice.summary import fim
+from webhooks.console.render import labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 from pydantic import SecretStr
 
-from api.submission import PREFIX as API
 from bot.house import House, open_house
 from bot.master_key import keep_demo_key, vault_of
 from bot.process.run import answering
 from bot.process.servers import bound, listening
-from console.access.accounts import Enrolment, enrol
-from console.deps import new_password, new_secret
 from gateway.registry import REGISTRY
 from operations.api import make_key
 from operations.certificate import keep_certificate
@@ -43,6 +40,9 @@ from proofs.sandbox.phone.switches import GatewaySwitches
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 from proofs.sandbox.world import World, WorldConfig
 from state_machine.protocol.channel import Ambiente
+from webhooks.api.submission import PREFIX as API
+from webhooks.console.access.accounts import Enrolment, enrol
+from webhooks.console.deps import new_password, new_secret
 
 if TYPE_CHECKING:
     import socket

@@ -15,13 +15,13 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import expect
 
 from bot.master_key import vault_of
-from console.access.accounts import Enrolment, enrol
-from console.deps import new_secret
 from persistence.access.accounts import Papel
 from proofs.demo.world import USERS
 from proofs.sandbox.meta.model import Bubble
 from tests.browser.test_demo_page import FULL
 from tests.patience import PATIENCE
+from webhooks.console.access.accounts import Enrolment, enrol
+from webhooks.console.deps import new_secret
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.async_api import expect
 
-import console.actions.form
 from proofs.demo.world import USERS
 from tests.browser.console_desk import THEMES, WIDTHS, at_work, concluded, row, some_session, until, whose
 from tests.patience import PATIENCE
+from webhooks.console.actions import form
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,7 @@ async def test_a_case_that_waits_leaves_that_state_by_itself(
     browser: Browser, demo: Demo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A slow command shows when it is done, here and on a colleague's page; what somebody types there stays."""
-    monkeypatch.setattr(console.actions.form, "OBEYED_LOOKS", 0)
+    monkeypatch.setattr(form, "OBEYED_LOOKS", 0)
     sessao_id = await concluded(demo)  # the newest of its person: what they say next stands in its timeline
     async with at_work(browser, demo) as sara, at_work(browser, demo) as bela:
         for one in (sara, bela):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from bot.cli.words import WRONG_WORDS
-from scripts import sbom
+from proofs.scripts import sbom
 from tests import children
 
 ROOT = Path(__file__).parents[2]

@@ -37,7 +37,7 @@ SQL = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```(?:sh)?\n(.*?)^```$|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"(?:^|\s)(?:\./)?prosa ([a-z]+)(?: ([a-z]+(?:-[a-z]+)*))?")
 MODULE = re.compile(
-    r"`((?:api|bot|console|extractor|gateway|operations|persistence|proofs|public|state_machine|telemetry|tests|webhooks)/[\w/]+\.py)`"
+    r"`((?:bot|extractor|gateway|operations|persistence|proofs|state_machine|telemetry|tests|webhooks)/[\w/]+\.py)`"
 )
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 MACHINE = re.compile(r"(?<![\w.])/(?:home|Users|work|mnt)/\w")  # an absolute path of somebody's machine

@@ -37,15 +37,12 @@ MIDDLE = 180  # lines: half of the modules hold at least as many
 MOST_BY_PLACE = 4  # values of a call; more are told apart by their types, or by name
 LEAVING = {("nfse_emissao", "payload_enviado")}  # kept by a trigger for the release before; the next one drops it
 PACKAGES = (
-    "api",
     "bot",
-    "console",
     "extractor",
     "gateway",
     "operations",
     "persistence",
     "proofs",
-    "public",
     "state_machine",
     "telemetry",
     "webhooks",
@@ -109,7 +106,7 @@ def test_the_migrations_make_what_the_tables_say(database_url: str) -> None:
 def test_nobody_finds_a_free_port_and_lets_it_go() -> None:
     """Between the look and the bind it may be given to anybody: who serves binds port 0, and says where it listens."""
     found = []
-    for folder in (*PACKAGES, "tests", "scripts"):
+    for folder in (*PACKAGES, "tests"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             name = str(path.relative_to(ROOT))
             if name not in MAY_FIND and name != f"tests/{Path(__file__).name}":

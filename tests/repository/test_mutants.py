@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scripts import mutation
-from scripts.mutation import Mutant, Run, load, stale, verdict
+from proofs.scripts import mutation
+from proofs.scripts.mutation import Mutant, Run, load, stale, verdict
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from console.render import masks
 from extractor.contract import Context
 from extractor.requests.cancellation import request
 from extractor.requests.requests import read_request
@@ -18,6 +17,7 @@ from state_machine.invoice.fields import Campo
 from telemetry.logs import _masked
 from tests.adversaries import LENGTH, PACKAGES, RUNS, calls, cpu_ms, fill, patterns, texts
 from tests.nightly import size
+from webhooks.console.render import masks
 
 BOUND_MS = 20.0  # of CPU for 4,096 characters
 WHOLE_MS = 30.0  # of all patterns of a reading or a mask

@@ -71,7 +71,7 @@ def test_only_the_whole_is_spread_over_the_cores(
     assert selftest.run(args) == 0
     assert len(ran) == steps
     if args == ["--nightly"]:
-        assert ran.pop() == ["scripts/mutation.py"]
+        assert ran.pop() == ["proofs/scripts/mutation.py"]
     assert ran[-1] == ["-m", "pytest", *tests]
     assert all(command in [list(step) for _, step, _ in selftest.STEPS] for command in ran[:-1])
 

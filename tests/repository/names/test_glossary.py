@@ -1,6 +1,6 @@
 """A name has one language: English for mechanism and files, the glossary's Portuguese, or a name fixed outside.
 
-``python scripts/words.py`` names each new word and says to which list it belongs.
+``python proofs/scripts/words.py`` names each new word and says to which list it belongs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scripts import words
+from proofs.scripts import words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,9 @@ def of_no_list(used: dict[str, str]) -> dict[str, str]:
 
 
 def test_every_word_of_a_public_name_is_english_or_in_the_glossary():
-    """A new Portuguese word needs a row in docs/glossario.md, a new English one ``python scripts/words.py WORD``."""
+    """A new Portuguese word needs a row in docs/glossario.md, a new English one
+    ``python proofs/scripts/words.py WORD``.
+    """
     assert of_no_list(words.name_words()) == {}
 
 

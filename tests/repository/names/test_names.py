@@ -9,14 +9,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 PRODUCT = (
     *(
-        "api",
         "bot",
-        "console",
         "extractor",
         "gateway",
         "operations",
         "persistence",
-        "public",
         "state_machine",
         "telemetry",
         "webhooks",

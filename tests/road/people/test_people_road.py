@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from console.render.labels import por_que_pediu
 from operations.company import add_company
 from persistence.access.accounts import Alcance
 from persistence.conversations import conversations
 from persistence.staff.queue import Filtros, needing_eyes
 from proofs.demo.world import COMPANY
 from tests.road.road_people import FULL, PADARIA, Person, new_phone
+from webhooks.console.render.labels import por_que_pediu
 
 if TYPE_CHECKING:
     from tests.road.road_people import Road

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from console.render.labels import por_que_pediu
 from persistence.access.accounts import Alcance
 from persistence.queue.inbox import Arrival
 from persistence.staff.queue import Filtros, needing_eyes
 from tests.road.road_people import FULL, until
+from webhooks.console.render.labels import por_que_pediu
 
 if TYPE_CHECKING:
     from tests.road.road_people import Person, Road

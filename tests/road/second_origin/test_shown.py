@@ -16,10 +16,10 @@ from bot.orders.origins import ORIGINS
 from operations.company import add_company
 from persistence.access.accounts import Papel
 from proofs.demo.world import COMPANY
-from tests.console.conftest import Office
 from tests.owner import as_owner
 from tests.road.road_people import new_phone, open_road
 from tests.road.second_origin.agenda import DROPPED, TABLES, order_due, row
+from tests.webhooks.console.conftest import Office
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

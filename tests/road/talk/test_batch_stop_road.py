@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from operations.company import add_company
 from state_machine.protocol.channel import Canal
-from tests.api.conftest import THEIRS
 from tests.made_batches import confirmed
 from tests.road.road_people import FULL
+from tests.webhooks.api.conftest import THEIRS
 
 if TYPE_CHECKING:
     from tests.road.road_people import Road

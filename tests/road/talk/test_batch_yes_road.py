@@ -15,9 +15,9 @@ from persistence.batches import records
 from proofs.demo.world import COMPANY
 from proofs.sandbox.mailbox import Mailbox
 from state_machine.protocol.channel import Canal
-from tests.api.conftest import THEIRS
 from tests.made_batches import QUEM, company, listed
 from tests.road.road_people import FULL, Person, Road, open_road
+from tests.webhooks.api.conftest import THEIRS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -10,8 +10,8 @@ from pydantic import SecretStr
 from operations.company import add_company
 from proofs.sandbox.mailbox import Mailbox
 from state_machine.protocol.channel import Canal
-from tests.api.conftest import THEIRS
 from tests.road.road_people import Road, open_road, unlike
+from tests.webhooks.api.conftest import THEIRS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

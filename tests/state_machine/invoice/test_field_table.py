@@ -10,9 +10,6 @@ from typing import cast
 
 import pytest
 
-from console.pages.snapshot import compare
-from console.pages.why import nome_do_campo
-from console.render.format import Olhar
 from extractor.model.prompt import FURTHER, Resposta
 from gateway.plugnotas import outcome
 from persistence.conversations.snapshots import dump_rascunho
@@ -24,9 +21,12 @@ from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.session import Estado
 from state_machine.machine.events import Abriu, Informou
 from tests.state_machine.made_sessions import AGORA, TUDO, diz, lido, nova, resposta
+from webhooks.console.pages.snapshot import compare
+from webhooks.console.pages.why import nome_do_campo
+from webhooks.console.render.format import Olhar
 
 ROOT = Path(__file__).parents[3]
-PACKAGES = ("bot", "console", "extractor", "gateway", "operations", "persistence", "state_machine", "webhooks")
+PACKAGES = ("bot", "extractor", "gateway", "operations", "persistence", "state_machine", "webhooks")
 TABLE = "state_machine/invoice/field_table.py"
 BESIDE = {"cadastro", "substitui"}  # nobody says them: the register's entry, and the note that is substituted
 MOST = 3  # fields that a collection of its own may name: the whole of them belongs to the table

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from proofs.sandbox.nacional.documents import services
-from scripts.service_codes import rows
+from proofs.scripts.service_codes import rows
 from state_machine.services.codes import digest, digits, dotted, nbs, table, text_of
 from state_machine.services.search import WORDS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from api.call import IdempotenciaKey, IdempotenciaKeyInvalida
+from webhooks.api.call import IdempotenciaKey, IdempotenciaKeyInvalida
 
 
 @pytest.mark.parametrize("text", ["a", "client-001", "!~", "x" * 255, "6f1c1c5e-8f0c-4a55-9c6e-0d9f0c1b2a3d"])

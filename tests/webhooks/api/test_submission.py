@@ -1,0 +1,240 @@
+"""The submission of a proposal (the specification's 5.3): once, by whom, to whom, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from persistence.api import keys
+from tests.owner import as_owner
+from tests.road.road_people import until
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from tests.webhooks.api.conftest import Answer, Erp
+
+SPECIFICATION = pytest.mark.parametrize("erp", [False], indirect=True)  # PROSA_API_CHAVE_ESTRITA=false
+ANA, BIA = "5511912345678", "5511987654321"
+_BLOCKED = "SELECT count(*) > 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%propostas%'"
+OURS, THEIRS = "99000002000148", "99000003000192"
+
+
+async def _person(erp: Erp, cnpj: str = OURS, telefone: str = ANA, *, wrote: bool = True) -> str:
+    """Let somebody issue for a company; return their conversation, which there is if they ``wrote``."""
+    usuario = await erp.database.pool.fetchval(
+        "INSERT INTO usuario (empresa_id, telefone) SELECT id, $2 FROM empresa WHERE cnpj = $1 RETURNING id",
+        cnpj,
+        telefone,
+    )
+    if wrote:
+        await erp.database.pool.execute(
+            "INSERT INTO conversas (conversa, phone_number_id, endereco, usuario_id, ultima_entrada_em)"
+            " VALUES ($1, '1', $2, $3, now())",
+            f"1:{telefone}",
+            telefone,
+            usuario,
+        )
+    return f"1:{telefone}"
+
+
+async def _proposal(erp: Erp, key: str = "p") -> int:
+    made = await erp.post("/propostas", {"cliente_id": await erp.client(), "valor": "1500.00"}, key)
+    assert made.status == 201
+    return int(made.body["id"])
+
+
+async def _submit(erp: Erp, proposta: int, key: str | None = "submit-001", versao: Any = 1, **options: Any) -> Answer:
+    return await erp.post(f"/propostas/{proposta}/submeter", {"versao": versao}, key, **options)
+
+
+async def _together(erp: Erp, sent: list[Coroutine[Any, Any, Answer]]) -> list[Answer]:
+    """Send at once; the first two have looked their key up and wait for a proposal before either may go on."""
+    async with erp.database.pool.acquire() as other:
+        transaction = other.transaction()
+        await transaction.start()
+        await other.execute("SELECT FROM propostas FOR UPDATE")
+        answers = asyncio.gather(*sent)
+        await until(lambda: _two_blocked(other))
+        await transaction.commit()
+    return list(await answers)
+
+
+async def _two_blocked(connection: Any) -> bool:
+    await connection.execute("SELECT pg_stat_clear_snapshot()")  # a transaction sees one moment of it otherwise
+    return bool(await connection.fetchval(_BLOCKED))
+
+
+async def _rows(erp: Erp) -> list[Any]:
+    return list(await erp.database.pool.fetch("SELECT * FROM inbox WHERE tipo = 'proposta' ORDER BY id"))
+
+
+@pytest.fixture(autouse=True)
+async def empty(erp: Erp) -> None:
+    """No row of a test before."""
+    await as_owner(erp.database.pool, "TRUNCATE inbox, lanes")
+
+
+async def test_5_3_submit_a_proposal_with_idempotency(erp: Erp) -> None:
+    """The second request under the key does nothing, and gets the proposal as the first left it."""
+    lane = await _person(erp)
+    proposta = await _proposal(erp)
+    first = await _submit(erp, proposta)
+    assert first.status == 200
+    assert (first.body["id"], first.body["estado"], first.body["versao"]) == (proposta, "enviada", 2)
+    assert "Idempotency-Replayed" not in first.headers
+    second = await _submit(erp, proposta)
+    assert (second.status, second.body) == (200, first.body)
+    assert second.headers["Idempotency-Replayed"] == "true"
+    (row,) = await _rows(erp)
+    assert (row["lane"], row["chave"], row["payload"]) == (lane, f"proposta:{proposta}:2", {"proposta_id": proposta})
+    stored = await erp.database.pool.fetchrow("SELECT * FROM idempotencia_operacoes")
+    assert (stored["tipo_operacao"], stored["entidade_id"]) == ("submeter_proposta", proposta)
+    assert (stored["resultado"]["estado"], stored["resultado"]["versao"]) == ("enviada", 2)
+    assert stored["usuario"] == erp.ours[:19]
+
+
+async def test_5_3_the_second_request_gets_the_state_of_now(erp: Erp) -> None:
+    """It may have been accepted meanwhile: the stale version of the request does not matter."""
+    await _person(erp)
+    proposta = await _proposal(erp)
+    await _submit(erp, proposta)
+    await erp.database.pool.execute("UPDATE propostas SET estado = 'aceita', versao = 4, valor = 1800")
+    again = await _submit(erp, proposta)
+    assert again.status == 200
+    assert (again.body["estado"], again.body["versao"], again.body["valor"]) == ("aceita", 4, "1800.00")
+    assert len(await _rows(erp)) == 1
+
+
+async def test_a_stale_version_is_refused_and_uses_no_key_up(erp: Erp) -> None:
+    """Whoever read an older version must look again; a proposal that was sent is not sent under another key."""
+    await _person(erp)
+    proposta = await _proposal(erp)
+    stale = await _submit(erp, proposta, versao=2)
+    assert (stale.status, stale.codigo) == (409, "versao_desatualizada")
+    assert await erp.count("idempotencia_operacoes") == 0
+    assert (await _submit(erp, proposta)).status == 200
+    other = await _submit(erp, proposta, "submit-002")
+    assert (other.status, other.codigo) == (409, "versao_desatualizada")
+    sent = await _submit(erp, proposta, "submit-003", versao=2)
+    assert (sent.status, sent.codigo) == (409, "estado_invalido")
+    assert len(await _rows(erp)) == 1
+
+
+async def test_a_key_of_another_submission_is_refused(erp: Erp) -> None:
+    """Of another version, and of another proposal."""
+    await _person(erp)
+    one, other = await _proposal(erp, "one"), await _proposal(erp, "other")
+    await _submit(erp, one)
+    for proposta, versao in ((one, 2), (one, "x"), (other, 1)):
+        refused = await _submit(erp, proposta, versao=versao)
+        assert (refused.status, refused.codigo) == (422, "chave_reutilizada")
+    assert len(await _rows(erp)) == 1
+
+
+@SPECIFICATION
+async def test_5_3_the_key_alone_decides(erp: Erp) -> None:
+    """In the specification's way any body under the key gets the proposal that was submitted under it."""
+    await _person(erp)
+    one, other = await _proposal(erp, "one"), await _proposal(erp, "other")
+    first = await _submit(erp, one)
+    for proposta, versao in ((one, 7), (one, "x"), (other, 1)):
+        again = await _submit(erp, proposta, versao=versao)
+        assert (again.status, again.body) == (200, first.body)
+
+
+async def test_fifty_submissions_at_once_are_one(erp: Erp) -> None:
+    """All of them get the proposal that one of them sent."""
+    await _person(erp)
+    proposta = await _proposal(erp)
+    answers = await _together(erp, [_submit(erp, proposta) for _ in range(50)])
+    assert {answer.status for answer in answers} == {200}
+    assert {(answer.body["estado"], answer.body["versao"]) for answer in answers} == {("enviada", 2)}
+    assert sum("Idempotency-Replayed" not in answer.headers for answer in answers) == 1
+    assert (await erp.count("idempotencia_operacoes"), len(await _rows(erp))) == (1, 1)
+
+
+async def test_fifty_keys_at_once_send_a_proposal_once(erp: Erp) -> None:
+    """Under whichever key came first; the others read that it is no longer as they saw it."""
+    await _person(erp)
+    proposta = await _proposal(erp)
+    answers = await asyncio.gather(*(_submit(erp, proposta, f"key-{number}") for number in range(50)))
+    assert sorted(answer.status for answer in answers) == [200] + [409] * 49
+    assert len(await _rows(erp)) == 1
+
+
+async def test_one_key_sends_one_of_two_proposals_at_once(erp: Erp) -> None:
+    """The other one stays a draft."""
+    await _person(erp)
+    both = [await _proposal(erp, "one"), await _proposal(erp, "other")]
+    answers = await _together(erp, [_submit(erp, proposta) for proposta in both])
+    sent, refused = sorted(answer.status for answer in answers)
+    assert sent == 200
+    assert refused in {409, 422}  # whether the other one was at work or done
+    states = await erp.database.pool.fetch("SELECT estado FROM propostas ORDER BY estado")
+    assert [row["estado"] for row in states] == ["enviada", "rascunho"]
+    assert len(await _rows(erp)) == 1
+
+
+async def test_who_never_wrote_cannot_be_asked(erp: Erp) -> None:
+    """The caller is told what to do, and repeats with its key."""
+    proposta = await _proposal(erp)
+    nobody = await _submit(erp, proposta)
+    assert (nobody.status, nobody.codigo) == (409, "sem_aprovador")
+    await _person(erp, wrote=False)
+    silent = await _submit(erp, proposta)
+    assert (silent.status, silent.codigo) == (409, "sem_aprovador")
+    assert "mande um oi" in silent.body["detail"]
+    assert await erp.count("idempotencia_operacoes") == 0
+    await erp.database.pool.execute("DELETE FROM usuario")
+    await _person(erp)
+    assert (await _submit(erp, proposta)).status == 200
+
+
+async def test_nothing_of_another_company_is_sent(erp: Erp) -> None:
+    """A proposal of another company is not there, and its people are not asked."""
+    await _person(erp, THEIRS, BIA)
+    await _person(erp)
+    proposta = await _proposal(erp)
+    for number in (proposta, 999999, "9" * 19):
+        missing = await _submit(erp, number, chave=erp.theirs)  # type: ignore[arg-type] # also what is no number of ours
+        assert (missing.status, missing.codigo) == (404, "nao_encontrado")
+    assert await _rows(erp) == []
+
+
+async def test_a_key_of_another_environment_sends_nothing(erp: Erp) -> None:
+    """A company that went from production to homologation wants another key."""
+    await _person(erp)
+    proposta = await _proposal(erp)
+    await erp.database.pool.execute("UPDATE empresa_canal SET ambiente = 'homologacao'")
+    refused = await _submit(erp, proposta)
+    assert (refused.status, refused.codigo) == (409, "ambiente_mudou")
+    await erp.database.pool.execute("UPDATE empresa_canal SET ambiente = NULL")
+    assert (await _submit(erp, proposta)).status == 200
+
+
+@pytest.mark.parametrize("versao", [None, 0, -1, "1", 1.5, True, 2**31])
+async def test_a_wrong_version_is_a_field_s_problem(erp: Erp, versao: Any) -> None:
+    """Nothing is stored."""
+    await _person(erp)
+    proposta = await _proposal(erp)
+    refused = await _submit(erp, proposta, versao=versao)
+    assert (refused.status, refused.codigo) == (422, "corpo_invalido")
+    assert refused.body["erros"][0]["ponteiro"] == "/versao"
+    assert (await _submit(erp, proposta, None)).codigo == "chave_obrigatoria"
+    assert await erp.count("idempotencia_operacoes") == 0
+
+
+async def test_operations_are_forgotten_after_thirty_days(erp: Erp) -> None:
+    """Not a day before."""
+    await _person(erp)
+    await _submit(erp, await _proposal(erp, "one"), "one")
+    await _submit(erp, await _proposal(erp, "other"), "other")
+    aged = "UPDATE idempotencia_operacoes SET created_at = now() - $1::interval WHERE idempotencia_key = $2"
+    await erp.database.pool.execute(aged.replace("$1::interval", "interval '31 days'").replace("$2", "$1"), "one")
+    await erp.database.pool.execute(aged.replace("$1::interval", "interval '29 days'").replace("$2", "$1"), "other")
+    async with erp.database.transaction() as connection:
+        assert await keys.forget_operations(connection) == 1
+    assert await erp.database.pool.fetchval("SELECT idempotencia_key FROM idempotencia_operacoes") == "other"

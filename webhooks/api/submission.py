@@ -1,0 +1,391 @@
+"""Submits a proposal: once under its caller's key, it becomes a turn in the conversation of its approver.
+
+What callers send and get: one set of models that validates, and of which documents are made.
+
+Clients and proposals: made once under their caller's key, and shown as they are now.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any, Final
+
+import sqlalchemy as sa
+from aiohttp import web
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import PydanticCustomError
+
+from persistence.api import approvals, entities, keys
+from persistence.api.entities import LARGEST_ID, UnderWayError
+from persistence.api.keys import SUBMIT
+from persistence.db.connection import Connection
+from persistence.db.connection import Row as Found
+from persistence.idempotency.records import input_hash
+from persistence.people import channels
+from persistence.queue.inbox import Arrival
+from persistence.rows import ProposalRow
+from persistence.tables import clientes, propostas
+from state_machine.cancellation.machine import StatusNota
+from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
+from state_machine.mailing.reading import NotAnAddressError, normalised
+from state_machine.proposal import EstadoProposta
+from state_machine.protocol.channel import Ambiente
+from state_machine.values.documents import DocumentoInvalido, parse_documento
+from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.money import LIMITE
+from state_machine.values.text import REPLACEMENT
+from webhooks.api.call import ApiCall
+from webhooks.api.problems import RETRY, ProblemError, field, invalid
+
+NOME_DE_CLIENTE_MAX: Final = 255  # characters; the specification's, as of the e-mail
+DOCUMENTO_MAX: Final = 40  # characters as written, with mask and spaces
+_MES: Final = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])")
+_DECIMAIS: Final = 2
+_MONEY: Final = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,2})?")
+
+
+def _legible(text: str) -> str:
+    if any(unicodedata.category(character) == "Cc" or character == REPLACEMENT for character in text):
+        raise PydanticCustomError("texto_invalido", "tem um caractere que não é texto")
+    return text
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _email(text: str) -> str:
+    try:
+        return normalised(text)
+    except NotAnAddressError as error:
+        raise PydanticCustomError("email_invalido", "não é um endereço de e-mail") from error
+
+
+def _documento(text: str) -> str:
+    try:
+        return parse_documento(text).numero
+    except DocumentoInvalido as error:
+        raise PydanticCustomError("documento_invalido", "não é um CPF ou CNPJ válido") from error
+
+
+def _mes(text: str) -> str:
+    if not _MES.fullmatch(text):
+        raise PydanticCustomError("competencia_invalida", "é um mês, como 2026-11")
+    if text > f"{datetime.now(SAO_PAULO):%Y-%m}":
+        raise PydanticCustomError("competencia_invalida", "é um mês que ainda não começou")
+    return text
+
+
+def _money(value: object) -> Decimal:
+    """Read an amount in BRL exactly: JSON's numbers come as ``int`` or ``Decimal``, never as ``float``."""
+    if isinstance(value, str) and _MONEY.fullmatch(value):
+        value = Decimal(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = Decimal(value)
+    if not isinstance(value, Decimal):
+        raise PydanticCustomError("valor_invalido", 'é um número em reais, como 1500.00 ou "1500.00"')
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int) or exponent < -_DECIMAIS:
+        raise PydanticCustomError("valor_invalido", "tem mais de duas casas decimais")
+    if not 0 < value < LIMITE:
+        raise PydanticCustomError("valor_invalido", "está fora do que uma nota pode ter")
+    return value.quantize(Decimal("0.01"))
+
+
+Nome = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=NOME_DE_CLIENTE_MAX),
+    AfterValidator(_legible),
+]
+Email = Annotated[
+    str, StringConstraints(max_length=NOME_DE_CLIENTE_MAX), AfterValidator(_legible), AfterValidator(_email)
+]
+Documento = Annotated[str, StringConstraints(max_length=DOCUMENTO_MAX), AfterValidator(_documento)]
+Valor = Annotated[Decimal, BeforeValidator(_money)]
+Descricao = Annotated[
+    str,
+    StringConstraints(min_length=DESCRICAO_MIN, max_length=DESCRICAO_MAX),
+    BeforeValidator(lambda value: _spaced(value) if isinstance(value, str) else value),
+    AfterValidator(_legible),
+]
+Competencia = Annotated[str, AfterValidator(_mes)]
+Id = Annotated[int, Field(ge=1, le=LARGEST_ID)]
+Versao = Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+class Corpo(BaseModel):
+    """What a caller sends: nothing but these fields, each of its type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ClienteNovo(Corpo):
+    """A client of the caller's system."""
+
+    nome: Nome
+    email: Email
+    documento: Documento | None = None
+
+
+class PropostaNova(Corpo):
+    """An invoice that the caller proposes; what is missing is asked of who approves it."""
+
+    cliente_id: Id
+    valor: Valor
+    descricao: Descricao | None = None
+    competencia: Competencia | None = None
+
+
+class Submissao(Corpo):
+    """The version of a proposal that is sent to its approver."""
+
+    versao: Versao
+
+
+class ApiResposta(BaseModel):
+    """What a caller gets: the entity as it is now."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True)
+
+    id: int
+    ambiente: Ambiente
+    versao: int
+    idempotencia_key: str | None
+
+
+class ClienteResposta(ApiResposta):
+    """A client as it is now; what was erased is null."""
+
+    nome: str | None
+    email: str | None
+    documento: str | None
+    criado_em: datetime
+    atualizado_em: datetime
+
+
+class NotaResposta(BaseModel):
+    """The note that was issued: its number and the authority's key of 44 or 50 digits, where it has one."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True)
+
+    numero: str
+    chave: str | None
+    situacao: StatusNota
+    substituida_por: str | None
+
+
+class PropostaResposta(ApiResposta):
+    """A proposal as it is now; ``valor`` in BRL as text with two decimals, ``alterada_por`` who made this version."""
+
+    cliente_id: int
+    valor: Decimal
+    descricao: str | None
+    competencia: str | None
+    estado: EstadoProposta
+    motivo: str | None
+    alterada_por: str | None
+    nota: NotaResposta | None = None
+    enviada_em: datetime | None
+    criada_em: datetime
+    atualizada_em: datetime
+
+
+REPLAYED: Final = "Idempotency-Replayed"
+PREFIX: Final = "/api/v1"
+
+
+async def _nothing(_: Connection, __: ApiCall, ___: Any) -> None:
+    """Require nothing more."""
+
+
+async def _client_is_ours(connection: Connection, call: ApiCall, body: PropostaNova) -> None:
+    if await entities.by_id(connection, clientes, call.empresa_id, call.ambiente, body.cliente_id) is None:
+        erro = field(("cliente_id",), "desconhecido", "não é um cliente desta empresa")
+        raise ProblemError("corpo_invalido", "Nada foi guardado. Crie antes o cliente.", erros=[erro])
+
+
+def under_way() -> ProblemError:
+    """Return the problem of a request that is being done at this moment."""
+    detalhe = "Ninguém sabe ainda como termina. Repita com a mesma chave e o mesmo corpo."
+    return ProblemError("em_andamento", detalhe, headers=RETRY)
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind of thing that callers make.
+
+    ``requires`` raises ``ProblemError`` for what the body alone does not tell; ``taken`` is the problem of a body that
+    is like another's in what must be unique.
+    """
+
+    path: str
+    table: sa.Table
+    new: type[BaseModel]
+    shown: type[ApiResposta]
+    requires: Callable[[Connection, ApiCall, Any], Awaitable[None]] = _nothing
+    taken: str = "em_andamento"
+
+    async def create(self, call: ApiCall) -> web.Response:
+        """Make one, once for each key; a repetition gets what was made then, as it is now."""
+        key = call.key
+        raw = await call.body()
+        body: BaseModel | None
+        try:
+            body, refused = self.new.model_validate(raw), None
+        except ValidationError as error:
+            body, refused = None, invalid(error)
+        corpo = "" if body is None else input_hash(body.model_dump(mode="json", exclude_none=True))
+        async with call.deps.database.transaction() as connection:
+            found = await entities.by_key(connection, self.table, call.empresa_id, call.ambiente, key)
+            made = None
+            if found is None:
+                if body is None:
+                    raise refused or ProblemError("corpo_invalido", "")
+                await self.requires(connection, call, body)
+                made = await self._add(connection, call, key, corpo, body)
+                found = made or await entities.by_key(connection, self.table, call.empresa_id, call.ambiente, key)
+        if found is None:
+            raise ProblemError(self.taken, "Nada foi guardado.")
+        if made is None and call.deps.strict and found.corpo_sha256 != corpo:
+            raise ProblemError("chave_reutilizada", "Nada foi feito. Para um pedido novo, mande uma chave nova.")
+        return self.answer(found, 201, {REPLAYED: "true"} if made is None else {})
+
+    async def show(self, call: ApiCall) -> web.Response:
+        """Show one of the company's. Raises ``ProblemError`` 404."""
+        found = None
+        if call.id <= LARGEST_ID:
+            async with call.deps.database.alone() as connection:
+                found = await entities.by_id(connection, self.table, call.empresa_id, call.ambiente, call.id)
+        if found is None:
+            raise ProblemError("nao_encontrado", "Não existe, ou é de outra empresa.")
+        return self.answer(found, 200, {})
+
+    async def _add(self, connection: Connection, call: ApiCall, key: str, corpo: str, body: BaseModel) -> Found | None:
+        values = {
+            **body.model_dump(),
+            "empresa_id": call.empresa_id,
+            "idempotencia_key": key,
+            "corpo_sha256": corpo,
+            "usuario": call.quem,
+        }
+        try:
+            return await entities.add(connection, self.table, values)
+        except UnderWayError:
+            raise under_way() from None
+
+    def answer(self, row: Found, status: int, headers: dict[str, str]) -> web.Response:
+        """Return one as its caller gets it."""
+        shown = self.shown.model_validate(row)
+        location = {"Location": f"{PREFIX}{self.path}/{shown.id}"} if status == 201 else {}  # noqa: PLR2004 - RFC 9110
+        return web.Response(
+            body=shown.model_dump_json(),
+            status=status,
+            content_type="application/json",
+            headers={**headers, **location},
+        )
+
+
+CLIENTES: Final = Resource("/clientes", clientes, ClienteNovo, ClienteResposta, taken="email_em_uso")
+PROPOSTAS: Final = Resource("/propostas", propostas, PropostaNova, PropostaResposta, _client_is_ours)
+
+
+_P: Final = propostas.c
+_SENT: Final = (
+    propostas.update()
+    .where(_P.id == sa.bindparam("b_id"))
+    .values(
+        estado=EstadoProposta.ENVIADA.value,
+        versao=_P.versao + 1,
+        aprovador_id=sa.bindparam("b_aprovador"),
+        alterada_por=sa.bindparam("b_quem"),
+        enviada_em=sa.func.now(),
+        atualizada_em=sa.func.now(),
+    )
+    .returning(propostas)
+)
+
+
+async def submit(call: ApiCall) -> web.Response:
+    """Send a proposal to its approver, once for each key; a repetition gets the proposal as it is now."""
+    key = call.key
+    raw = await call.body()
+    body: Submissao | None
+    try:
+        body, refused = Submissao.model_validate(raw), None
+    except ValidationError as error:
+        body, refused = None, invalid(error)
+    corpo = "" if body is None else input_hash(body.model_dump(mode="json"))
+    sent = None
+    async with call.deps.database.transaction() as connection:
+        before = await keys.find_operation(connection, call.empresa_id, call.ambiente, key, SUBMIT)
+        if before is None:
+            if body is None:
+                raise refused or ProblemError("corpo_invalido", "")
+            try:
+                proposta = await _locked(connection, call)
+                before = await keys.find_operation(
+                    connection, call.empresa_id, call.ambiente, key, SUBMIT
+                )  # whoever had the lock first
+                sent = await _send(connection, call, key, corpo, body, proposta) if before is None else None
+            except UnderWayError:
+                raise under_way() from None
+        now = sent
+        if before is not None:
+            if call.deps.strict and (before.corpo_sha256, before.entidade_id) != (corpo, call.id):
+                raise ProblemError("chave_reutilizada", "Nada foi feito. Para um pedido novo, mande uma chave nova.")
+            now = await entities.by_id(connection, propostas, call.empresa_id, call.ambiente, before.entidade_id)
+    if now is None:
+        raise ProblemError("nao_encontrado", "Não existe, ou é de outra empresa.")
+    return PROPOSTAS.answer(now, 200, {} if sent is not None else {REPLAYED: "true"})
+
+
+async def check_environment(connection: Connection, call: ApiCall) -> None:
+    """Raise ``ProblemError`` unless the company issues in the environment of the caller's key."""
+    ambiente = (await channels.chosen(connection, call.empresa_id)).ambiente or call.deps.ambiente
+    if call.ambiente is not ambiente:
+        raise ProblemError("ambiente_mudou", f"A empresa agora emite em {ambiente}. Use uma chave de lá.")
+
+
+async def _locked(connection: Connection, call: ApiCall) -> Found:
+    known = call.id <= LARGEST_ID
+    found = await keys.lock_operation(connection, call.empresa_id, call.ambiente, call.id) if known else None
+    if found is None:
+        raise ProblemError("nao_encontrado", "Não existe, ou é de outra empresa.")
+    return found
+
+
+async def _send(connection: Connection, call: ApiCall, key: str, corpo: str, body: Submissao, proposta: Found) -> Found:
+    """Do it, and note that it is done; raises ``ProblemError`` for what must not be sent, and then nothing stands."""
+    if proposta.versao != body.versao:
+        raise ProblemError("versao_desatualizada", f"Está na versão {proposta.versao}. Leia de novo e decida.")
+    if proposta.estado != EstadoProposta.RASCUNHO:
+        raise ProblemError("estado_invalido", f"Está {proposta.estado}, na versão {proposta.versao}.")
+    await check_environment(connection, call)
+    aprovador = await approvals.approver_of(connection, call.empresa_id)
+    if aprovador is None:
+        raise ProblemError("sem_aprovador", "A empresa não tem ninguém que possa emitir.")
+    if aprovador.conversa is None:
+        raise ProblemError("sem_aprovador", "Quem aprova ainda não escreveu ao Prosa. Peça que mande um oi e repita.")
+    values = {"b_id": proposta.id, "b_aprovador": aprovador.id, "b_quem": call.quem}
+    sent = (await connection.execute(_SENT, values)).one()
+    done = {
+        "empresa_id": call.empresa_id,
+        "idempotencia_key": key,
+        "tipo_operacao": SUBMIT,
+        "entidade_id": sent.id,
+        "resultado": PropostaResposta.model_validate(sent).model_dump(mode="json"),
+        "corpo_sha256": corpo,
+        "usuario": call.quem,
+    }
+    if not await keys.add_operation(connection, done):
+        raise UnderWayError  # the same key sends another proposal at this moment: the repetition is told which
+    chave = f"proposta:{sent.id}:{sent.versao}"
+    row = ProposalRow(sent.id)
+    arrival = Arrival.of(row, chave=chave, lane=aprovador.conversa, correlacao=call.correlacao)
+    await call.deps.inbox.put_in(connection, [arrival])
+    return sent

@@ -1,0 +1,138 @@
+"""The pages of counts: groups of failures, the dashboard, the health of the installation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import get_args
+
+from aiohttp import web
+
+from persistence import outside
+from persistence.audit import records as audit
+from persistence.fiscal import suspension
+from persistence.people import certificates
+from persistence.staff import dashboard as kept
+from persistence.staff import figures as staff_figures
+from persistence.staff.dashboard import DAYS
+from persistence.staff.queue import pulse
+from state_machine.protocol.channel import Ambiente, Leiaute
+from state_machine.protocol.emission import StatusEmissao
+from webhooks.console.access.visit import Visita, see_other
+from webhooks.console.render import labels
+from webhooks.console.render.format import Olhar
+from webhooks.console.render.labels import cidade
+from webhooks.console.render.model_spend import bars, columns, spend
+
+OPEN_SHOWN = 20  # operations without an answer: enough to look into, and a command lists all
+
+
+async def failures(visita: Visita) -> web.StreamResponse:
+    """Same code, status and city is one group."""
+    days, seen = days_of(visita.request.query), await pulse(visita.deps.database)
+    async with visita.deps.database.transaction() as connection:
+        groups = await staff_figures.failure_groups(connection, visita.staff.alcance, timedelta(days=days))
+    return visita.pagina(
+        "falhas.html",
+        pulso=seen,
+        grupos=groups,
+        dias=days,
+        opcoes=DAYS,
+        motivo=labels.motivo,
+        cidade=cidade,
+        olhar=Olhar(),
+    )
+
+
+async def dashboard(visita: Visita) -> web.StreamResponse:
+    """From the first word to the invoice, in numbers."""
+    days = days_of(visita.request.query)
+    async with visita.deps.database.transaction() as connection:
+        painel = await kept.read(connection, visita.staff.alcance, days)
+        every = visita.staff.alcance.todas  # a question to the model is no company's
+        asked = await outside.model_use_per_day(connection, days) if every else []
+    way, per_day, refusals = painel.caminho, painel.por_dia, painel.recusas
+    funnel = [
+        ("abriram uma nota", way.abertas),
+        ("deram todos os dados", way.completas),
+        ("confirmaram", way.confirmadas),
+        ("tiveram a nota autorizada", way.autorizadas + way.canceladas + way.substituidas),
+        ("cancelaram depois", way.canceladas),
+        ("substituíram depois", way.substituidas),
+    ]
+    return visita.pagina(
+        "painel.html",
+        dias=days,
+        opcoes=DAYS,
+        contado_em=painel.contado_em,
+        modelo=spend(asked, visita.deps.preco) if every else None,
+        caminho_nota=way,
+        funil=funnel,
+        por_dia=per_day,
+        recusas=refusals,
+        grafico_funil=bars(funnel, de=way.abertas or None),
+        grafico_dias=columns(per_day),
+        grafico_recusas=bars(refusals),
+    )
+
+
+async def health(visita: Visita) -> web.StreamResponse:
+    """What waits, for how long, and what the gateway answered in the last hour."""
+    alcance, seen = visita.staff.alcance, await pulse(visita.deps.database)
+    counts = await visita.deps.backlog.pending()
+    async with visita.deps.database.transaction() as connection:
+        waiting = await staff_figures.emissions_waiting(connection, alcance)
+        lately = await staff_figures.gateway_lately(connection, alcance)
+        held = await staff_figures.held(connection, alcance)
+        unknown = await staff_figures.open_operations(connection, alcance, OPEN_SHOWN)
+        answered = await staff_figures.last_answer(connection)
+        circuits = await outside.live_breakers(connection)
+        ending = await certificates.expiring(connection, alcance)
+        undated = await certificates.undated(connection, alcance)
+        suspended = await staff_figures.suspended(connection, alcance)
+        layouts = await suspension.layouts(connection)
+    return visita.pagina(
+        "saude.html",
+        pulso=seen,
+        c=counts,
+        emissoes=waiting,
+        chamadas=lately,
+        suspensas=suspended,
+        retidas=held,
+        leiautes=layouts,
+        abertas=unknown,
+        disjuntores=circuits,
+        certificados=[(row, labels.certificado(row.dias)) for row in ending],
+        sem_data=undated,
+        resposta=answered,
+        desconhecida=max((row.idade for row in waiting if row.status == StatusEmissao.DESCONHECIDO), default=None),
+        retencao=labels.RETIDAS,
+        destinos=labels.DESTINOS,
+        operacao=labels.operacao,
+        resultado=labels.resultado,
+    )
+
+
+async def choose_layout(visita: Visita) -> web.StreamResponse:
+    """Have the national channel issue in one of its two layouts in an environment, audited; and show the page."""
+    escolha, motivo = await visita.campo("leiaute", 10), await visita.campo("motivo")
+    ambiente = await visita.campo("ambiente", 20)
+    if escolha not in get_args(Leiaute) or ambiente not in {each.value for each in Ambiente} or not motivo:
+        raise web.HTTPUnprocessableEntity
+    async with visita.deps.database.transaction() as connection:
+        await suspension.choose_layout(connection, Ambiente(ambiente), escolha, visita.staff.nome)
+        await audit.write(
+            connection,
+            staff_id=visita.staff.id,
+            quem=visita.staff.nome,
+            acao="escolheu o leiaute",
+            motivo=motivo,
+            detalhe={"ambiente": ambiente, "leiaute": escolha},
+        )
+    return see_other("/console/saude")
+
+
+def days_of(fields: Mapping[str, str], otherwise: int = 30) -> int:
+    """Return the period that was chosen."""
+    asked = fields.get("dias", "")
+    return int(asked) if asked in {str(days) for days in DAYS} else otherwise
