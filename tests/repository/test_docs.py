@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import unicodedata
 from functools import cache
@@ -42,11 +43,14 @@ MODULE = re.compile(
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 MACHINE = re.compile(r"(?<![\w.])/(?:home|Users|work|mnt)/\w")  # an absolute path of somebody's machine
 REGISTRY = re.compile(r"https?://[^\s'\"]*(?:/simple\b|pypi|pythonhosted)|--(?:extra-)?index-url[ =]")
+PATH = re.compile(r"[\w.-]+(?:/[\w-]+)+(?:\.\w+)*")
+SEAM = re.compile(r"^\| an? .+ \| `([\w/]+\.py)` \|$", re.MULTILINE)
+LINES_OF_A_RECIPE = 9
 LINES_OF_A_RECORD = 40
 FORMER_RECORDS = range(1, 73)  # the numbers that issues, commits and releases of before November 2026 name
 # Whoever adds words takes others away.
 WORDS = dict.fromkeys(READMES, 600) | {CONTRIBUTING: 1_500}
-WORDS_OF_RECORDS, WORDS_OF_ALL = 7_500, 99_000
+WORDS_OF_RECORDS, WORDS_OF_ALL = 7_500, 64_000
 RECORD = re.compile(
     r"# \d+\. [^\n]+\n\nStatus: .+?\n\n\*\*[^*]+\.\*\*\n\n## Situation\n.+\n## Decision\n.+\n## Consequences\n.+",
     re.DOTALL,
@@ -119,11 +123,32 @@ def test_every_module_that_a_page_names_exists(page: Path) -> None:
         assert (ROOT / name).is_file(), name
 
 
-def test_every_test_that_a_recipe_runs_exists() -> None:
-    """The checks of the recipes are paths of this tree."""
-    named = re.findall(r"(?<![\w/])tests(?:/\w[\w.-]*)+", CONTRIBUTING.read_text())
+def test_every_path_of_contributing_exists() -> None:
+    """What CONTRIBUTING sends its readers to is a path of this tree."""
+    inline = re.findall(r"`([^`]+)`", FENCE.sub("", CONTRIBUTING.read_text()))
+    named = [path for code in inline for path in PATH.findall(code)]
     assert named
-    assert [path for path in named if not (ROOT / path.rstrip(".")).exists()] == []
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("seam", SEAM.findall(CONTRIBUTING.read_text()))
+def test_a_recipe_stands_at_the_head_of_the_module_that_is_changed_first(seam: str) -> None:
+    """The module of each row of "To add" says the steps, and every path that it names exists."""
+    module = ROOT / seam
+    _, _, steps = (ast.get_docstring(ast.parse(module.read_text())) or "").partition("\n\nTo add ")
+    assert steps
+    assert len(steps.splitlines()) <= LINES_OF_A_RECIPE
+    assert [
+        path for path in PATH.findall(steps) if not ((ROOT / path).exists() or (module.parent / path).exists())
+    ] == []
+
+
+def test_no_recipe_is_missing_in_contributing() -> None:
+    """A module that says steps has its row, by which a stranger finds it."""
+    written = {
+        str(path.relative_to(ROOT)) for path in tracked() if path.suffix == ".py" and "\nTo add " in path.read_text()
+    }
+    assert written == set(SEAM.findall(CONTRIBUTING.read_text()))
 
 
 def test_the_index_names_every_page() -> None:
