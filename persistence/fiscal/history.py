@@ -14,6 +14,7 @@ from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_proc
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue.records import LISTADAS, Emitida, Emitidas
 from state_machine.invoice.choices import Costume, mesmo_texto
+from state_machine.values.address import EnderecoDito, city_of
 from state_machine.values.local_time import SAO_PAULO, MesOuAno
 
 ALIKE = 2  # notes in a row that make a habit
@@ -125,6 +126,27 @@ def _bounds(empresa_id: int, periodo: MesOuAno) -> dict[str, object]:
         "b_ate": depois + APART,
         "b_periodo": periodo.prefixo,
     }
+
+
+_PLACE = sa.text("""
+SELECT e.intencao -> 'local' AS local,
+    coalesce(e.intencao #> '{obra,endereco}', e.intencao #> '{evento,endereco}') AS endereco
+FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
+WHERE e.prestador_id = :b_empresa AND e.tomador_documento = :b_documento AND p.status = 'autorizado'
+    AND e.intencao ->> 'local' IS NOT NULL
+ORDER BY e.id DESC LIMIT 1
+""")
+
+
+async def place(connection: Connection, empresa_id: int, documento: str) -> str | None:
+    """Return where the newest standing note to a client says that the work was done, as a draft holds a place."""
+    row = (await connection.execute(_PLACE, {"b_empresa": empresa_id, "b_documento": documento})).one_or_none()
+    if row is None:
+        return None
+    if row.endereco:
+        return str(EnderecoDito(**{part: value or "" for part, value in row.endereco.items()}))
+    city = city_of(row.local)
+    return str(city) if city else None
 
 
 async def usual(connection: Connection, empresa_id: int, documento: str) -> Costume | None:

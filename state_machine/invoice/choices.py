@@ -15,8 +15,9 @@ from typing import Final
 
 from state_machine.invoice.draft import LEITURAS_MAX, VAZIO, Lido, Rascunho, StatusCampo
 from state_machine.invoice.fields import Campo, Confianca, Motivo, Origem
-from state_machine.services.codes import Servico
+from state_machine.services.codes import Onde, Servico
 from state_machine.services.search import among
+from state_machine.values.address import city_of, read_address
 from state_machine.values.text import plain
 
 _LIDO: Final = 4000  # characters of a service text; no layout takes more than 2,000
@@ -62,11 +63,15 @@ class Cliente:
 
 @dataclass(frozen=True, slots=True)
 class Costume:
-    """What is usually invoiced to a client; ``valor`` (BRL, "1500.00") is ``None`` where the amounts differ."""
+    """What is usually invoiced to a client; ``valor`` (BRL, "1500.00") is ``None`` where the amounts differ.
+
+    ``descricao`` is ``None`` where the services do.
+    """
 
     documento: str
-    descricao: str
+    descricao: str | None
     valor: str | None
+    local: str | None = None  # where the newest of it was done, as a draft holds it
 
     @property
     def marca(self) -> str:
@@ -78,7 +83,7 @@ class Costume:
         if rascunho.validado(Campo.DOCUMENTO) != self.documento:
             return {}
         servico = rascunho.validado(Campo.DESCRICAO)
-        if servico is not None and not mesmo_texto(servico, self.descricao):
+        if servico is not None and self.descricao and not mesmo_texto(servico, self.descricao):
             return {}
         oferta = {Campo.DESCRICAO: self.descricao, Campo.VALOR: self.valor}
         return {campo: valor for campo, valor in oferta.items() if valor and campo in rascunho.faltam}
@@ -97,6 +102,31 @@ def com_servico(antes: Rascunho, depois: Rascunho, servicos: Sequence[Servico]) 
         return depois if lido == VAZIO else depois.com(Campo.CODIGO, VAZIO)
     novo = _escolhido(antes, depois, servicos)
     return depois if novo == lido else depois.com(Campo.CODIGO, novo)
+
+
+def com_local(depois: Rascunho, cidade: str | None, costume: Costume | None) -> Rascunho:
+    """Return ``depois`` with the place that its code asks for offered, where nobody said one.
+
+    Offered is where this customer's work was done before, else for a code that asks for a city the company's own
+    (``cidade``, its IBGE code). What was offered for another code goes.
+    """
+    lido = depois.local
+    oferecido = lido.status is StatusCampo.INVALID and lido.origem is Origem.CADASTRO
+    if depois.onde is None or Campo.LOCAL not in depois.faltam:
+        return depois.com(Campo.LOCAL, VAZIO) if oferecido else depois
+    if lido != VAZIO:
+        return depois
+    antigo = costume.local if costume and costume.documento == depois.validado(Campo.DOCUMENTO) else None
+    aqui = city_of(cidade or "")
+    if depois.onde is Onde.CIDADE or (depois.onde is Onde.OBRA and depois.validado(Campo.OBRA)):
+        leitura = antigo or (str(aqui) if aqui else None)
+    else:
+        leitura = antigo if antigo and read_address(antigo).logradouro else None
+    if leitura is None:
+        return depois
+    oferta = Lido(StatusCampo.INVALID, None, None, Origem.CADASTRO, Confianca.DUVIDOSA, Motivo.VARIOS, None,
+                  leituras=(leitura,))  # fmt: skip
+    return depois.com(Campo.LOCAL, oferta)
 
 
 def _escolhido(antes: Rascunho, depois: Rascunho, servicos: Sequence[Servico]) -> Lido:
