@@ -13,7 +13,6 @@ from persistence.db.connection import Connection
 from persistence.fiscal.issued import SUBSTITUTA
 from persistence.people.channels import canal_of, counts
 from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, session_snapshot
-from persistence.versions import known
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue.requests import NotaListada
 from state_machine.protocol.channel import Canal
@@ -187,7 +186,7 @@ async def listed(connection: Connection, conversa: str, empresa_id: int, limit: 
         NotaListada(
             emissao_id=row.id,
             numero=row.numero,
-            status=known(StatusEmissao, row.status),
+            status=StatusEmissao(row.status),
             valor=row.valor_servico,
             documento=row.tomador_documento,
             nome=row.cnpj_razao_social,

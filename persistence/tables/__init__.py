@@ -10,7 +10,6 @@ from persistence.tables.fiscal import (
     nacional_leiaute,
     nfse_documento,
     nfse_emissao,
-    nfse_preparo,
     nfse_processada,
     nota_de_fora,
     numeracao,
@@ -66,7 +65,6 @@ from persistence.tables.staff import (
     staff_atraso,
     staff_empresa,
     staff_sessao,
-    staff_tentativa,
     staff_vista,
 )
 
@@ -114,7 +112,6 @@ __all__ = [
     "nacional_leiaute",
     "nfse_documento",
     "nfse_emissao",
-    "nfse_preparo",
     "nfse_processada",
     "nota_de_fora",
     "numeracao",
@@ -130,7 +127,6 @@ __all__ = [
     "staff_atraso",
     "staff_empresa",
     "staff_sessao",
-    "staff_tentativa",
     "staff_vista",
     "transicoes",
     "usuario",

@@ -18,8 +18,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
-from persistence.versions import literals
+from persistence.tables.base import MOMENT, MONEY, id_, literals, metadata, now
 from state_machine.cancellation.machine import CONVERSANDO, VIVOS, EstadoCancelamento
 from state_machine.protocol.channel import CONVERSA, PRIMEIRO
 from state_machine.protocol.emission import EM_CURSO, PEDEM_OLHOS, StatusEmissao
@@ -209,17 +208,6 @@ nfse_documento = sa.Table(
     sa.Column("conteudo", sa.LargeBinary, nullable=False),
     now("criado_em"),
     sa.UniqueConstraint("emissao_id", "formato"),
-)
-
-nfse_preparo = sa.Table(
-    "nfse_preparo",  # what older releases kept beside both of those columns
-    metadata,
-    id_(),
-    sa.Column("emissao_id", sa.ForeignKey("nfse_emissao.id"), nullable=False),
-    sa.Column("versao", sa.Integer, nullable=False),  # 1: as the turn stored them; the last one was sent
-    sa.Column("payload", sa.LargeBinary, nullable=False),
-    now("em"),
-    sa.UniqueConstraint("emissao_id", "versao"),
 )
 
 gateway_tentativas = sa.Table(

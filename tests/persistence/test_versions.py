@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from persistence.versions import AnotherVersionError, Strict, known, literals
 
 from persistence.conversations.snapshots import dump_rascunho
-from persistence.versions import AnotherVersionError, Strict, known, literals
 from state_machine.invoice.draft import Lido, Rascunho, StatusCampo
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.session import Estado

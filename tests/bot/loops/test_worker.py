@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
+from persistence.versions import AnotherVersionError
 from structlog.testing import capture_logs
 
 import persistence.queue.lanes
@@ -15,7 +16,6 @@ from persistence.db.engine import COMMAND_TIMEOUT, LOCK_TIMEOUT, Database
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Arrival, Inbox
 from persistence.queue.lanes import InboxRow, Lanes, Lease
-from persistence.versions import AnotherVersionError
 from telemetry.metrics import Metrics
 from tests.owner import as_owner
 from tests.patience import PATIENCE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from persistence.versions import AnotherVersionError
 
 from persistence.rows import KINDS, TIPOS, MisshapenRowError
-from persistence.versions import AnotherVersionError
 
 CHANNEL = {"phone_number_id": "106", "display_phone_number": "5511"}
 NEWS = {"sessao_id": "s", "emissao_id": 7, "numero": None, "motivo": None, "outras": []}
