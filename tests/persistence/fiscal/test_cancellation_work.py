@@ -80,7 +80,7 @@ async def test_a_cancellation_is_told_where_somebody_asked_for_it(database: Data
     await change(database, TABLE, ordered, conversa=None)
     assert await claim(database) == []
     async with database.transaction() as connection:
-        taken = await work.claim(connection, 10, LEASE, {}, origens=(CONVERSA, "lista"))
+        taken = await work.claim(connection, 10, LEASE, {})
     assert {tarefa.id: (tarefa.origem, tarefa.conversa is None) for tarefa in taken} == {
         asked: (CONVERSA, False),
         ordered: ("lista", True),

@@ -326,7 +326,7 @@ async def test_a_company_is_stopped_by_the_channel_that_refuses_it(database: Dat
         assert await suspension.suspend(connection, company, sefin, "no certificate")
         assert await suspension.take_probe(connection, company, plug)
         assert not await suspension.take_probe(connection, company, sefin)
-    taken = {tarefa.id: tarefa for tarefa in await claim(database, canais=(plug.nome, sefin.nome))}
+    taken = {tarefa.id: tarefa for tarefa in await claim(database)}
     assert (taken[waits].suspenso, taken[waits].pronta) == ("no certificate", False)
     assert (taken[goes].suspenso, taken[goes].pronta) == (None, True)
     async with database.transaction() as connection:
