@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from gateway.certificate.connections import Certificates
@@ -13,123 +12,13 @@ from gateway.lines import Lines
 from gateway.nacional.layouts import LayoutChoice
 from state_machine.cancellation.machine import MotivoCancelamento
 from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
-from state_machine.documents import Documento, DocumentoServico
+from state_machine.documents import Documento
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.audit import Listagem
 from state_machine.protocol.channel import Ambiente, NaturalKey, Natureza
 from state_machine.protocol.emission import Download, Finding, Found, Misconfigured, Nota, NotSent, Outcome, Rejected
-from state_machine.services.codes import IbsCbs
 
 Key = TypeVar("Key", bound=NaturalKey)
-
-
-@dataclass(frozen=True, slots=True)
-class Endereco:
-    """A Brazilian address; ``codigo_cidade`` is the IBGE code (7 digits), ``cep`` 8 digits."""
-
-    logradouro: str
-    numero: str
-    bairro: str
-    codigo_cidade: str
-    cidade: str
-    estado: str
-    cep: str
-    complemento: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tributos:
-    """The approximate burden of Lei 12.741/2012 by who levies it: in percent or in BRL, as its field says."""
-
-    federal: Decimal
-    estadual: Decimal
-    municipal: Decimal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prestador:
-    """Who issues: fiscal defaults of the company. ``aliquota`` in percent, ``None`` where the regime fixes it.
-
-    The approximate burden in percent: ``tributos_sn`` of a company of the Simples, ``tributos`` of one of the normal
-    regime. ``informa_im``: the city has it in the national register, so that its inscription is said.
-    ``codigo_servico`` is that of this invoice, ``codigo_nbs`` its cNBS (nine digits) and ``ibs_cbs`` what it says of
-    IBS and CBS, where the company says any. ``apuracao_ibscbs`` (regApIBSCBSSN) and ``atividade_sn`` (cAtvSN) are of
-    the layout of NT 009.
-    """
-
-    cnpj: str
-    razao_social: str
-    inscricao_municipal: str
-    municipio_ibge: str
-    regime: Literal["mei", "simples", "simples-pendente", "normal"]
-    codigo_servico: str
-    cnae: str | None
-    aliquota: Decimal | None
-    tributos_sn: Decimal | None = None
-    tributos: Tributos | None = None
-    informa_im: bool = False
-    codigo_nbs: str | None = None
-    ibs_cbs: IbsCbs | None = None
-    apuracao_ibscbs: str | None = None
-    atividade_sn: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tomador:
-    """Who pays: ``documento`` is a bare CNPJ (14) or CPF (11)."""
-
-    documento: str
-    razao_social: str | None
-    email: str | None = None
-    endereco: Endereco | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Rps:
-    """The number of a note before it is one, where we number and not the gateway."""
-
-    serie: str
-    numero: int
-
-
-@dataclass(frozen=True, slots=True)
-class Substituicao:
-    """The note that an invoice takes the place of: the authority ends that one by making this one.
-
-    ``chave`` is its access key, ``motivo`` why, in 15 to 255 characters.
-    """
-
-    chave: str
-    motivo: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InvoiceIntent:
-    """One invoice that the user confirmed; ``valor`` in BRL with two decimals.
-
-    ``rps`` is ``None`` where the gateway numbers by itself, ``substitui`` where it takes no other note's place.
-    """
-
-    id_integracao: str
-    prestador: Prestador
-    tomador: Tomador
-    valor: Decimal
-    descricao: str
-    competencia: date
-    rps: Rps | None = None
-    substitui: Substituicao | None = None
-
-    @property
-    def conteudo(self) -> Documento:
-        """What it says to its customer: the same content, the same fingerprint."""
-        return DocumentoServico(
-            self.prestador.cnpj,
-            self.tomador.documento,
-            self.prestador.codigo_servico,
-            self.valor,
-            self.competencia,
-            self.descricao,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +56,7 @@ class Adapter(Protocol[Key]):
         """Which of two layouts it makes now, where there are two."""
         ...
 
-    def key_for(self, intent: InvoiceIntent) -> Key:
+    def key_for(self, intent: Documento) -> Key:
         """Return the key under which the authority will know ``intent``; pure."""
         ...
 
@@ -175,14 +64,14 @@ class Adapter(Protocol[Key]):
         """Read a key back from its text form. Raises ``ValueError`` for text that is none."""
         ...
 
-    def payload(self, intent: InvoiceIntent) -> bytes:
+    def payload(self, intent: Documento) -> bytes:
         """Return the exact bytes to send for ``intent``; pure, so that they can be stored before they leave.
 
         Where ``natureza.prepares``, what they are made of: JSON.
         """
         ...
 
-    async def check(self, intent: InvoiceIntent) -> Rejected | None:
+    async def check(self, intent: Documento) -> Rejected | None:
         """Say what of an invoice could never be sent here, before it is confirmed; ``None``: nothing is known.
 
         It asks nobody outside and needs no key; where the check itself fails, nothing is known.

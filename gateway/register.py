@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from gateway.http.client import Destination, Exchange
 from gateway.http.wire import Answer, NoAnswerError, json_object, text
-from gateway.port import Endereco
+from state_machine.documents import Endereco
 from state_machine.values.text import read_json
 
 _CNPJ = re.compile(r"[0-9A-Z]{12}[0-9]{2}")

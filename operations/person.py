@@ -13,7 +13,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from gateway.port import Prestador, Tributos
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
 from persistence.conversations import conversations
@@ -22,6 +21,7 @@ from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.people.companies import Empresa
 from persistence.people.person import Impedimentos, Pessoa, UnreadablePersonError, count, erase, export, find, obstacles
+from state_machine.documents import Prestador, Tributos
 from state_machine.services.codes import Servico
 
 

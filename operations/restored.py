@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from gateway.keys import ChaveInvalida, IdDPS
-from gateway.port import FiscalGateway, InvoiceIntent, Rps, Tomador
+from gateway.port import FiscalGateway
 from gateway.registry import Channels, UnknownChannelError
 from operations.person import issuer_of
 from operations.protocol import CommandRefusedError
@@ -31,6 +31,7 @@ from persistence.fiscal.numbering import Sequencia
 from persistence.national import distribution
 from persistence.people.channels import canal_of
 from persistence.people.companies import Empresa, get_company
+from state_machine.documents import DocumentoServico, Rps, Tomador
 from state_machine.protocol.channel import Ambiente, Canal
 from state_machine.protocol.emission import Absent, CannotTell, Found, Nota
 from state_machine.values.local_time import SAO_PAULO
@@ -233,10 +234,10 @@ def _is_old(nota: Nota, now: datetime) -> bool:
     return issued.tzinfo is not None and now - issued > LISTED
 
 
-def _under(begun: Walk, numero: int, today: date) -> InvoiceIntent:
+def _under(begun: Walk, numero: int, today: date) -> DocumentoServico:
     """Return an invoice of which only the key is asked: its company, series and number make it."""
     empresa = replace(begun.empresa, municipio_ibge=begun.sequencia.municipio)
-    return InvoiceIntent(
+    return DocumentoServico(
         id_integracao="",
         prestador=issuer_of(empresa, empresa.principal),
         tomador=Tomador(empresa.cnpj, None),

@@ -1,8 +1,8 @@
-"""What an invoice says, for each kind of document: content, fingerprint, and what differs from it.
+"""What an invoice says once somebody confirmed it: one shape, and a class for each kind of document.
 
-What an invoice says, as the user confirmed it: its fingerprint, and how a note at the authority differs from it.
-
-What an order is about, whatever its kind: everything that passes one on knows only this union.
+``Rascunho`` is what was said, ``Documento`` what was confirmed, ``Nota`` what the authority made of it. A new kind is a
+subclass of ``Documento`` with a row in ``KINDS`` and what it says for comparison (``Conteudo``); everything that passes
+a document on knows only these two.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from datetime import date
 from decimal import Decimal
-from typing import TypeAlias
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Final, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from state_machine.invoice.choices import mesmo_texto
 from state_machine.protocol.emission import Nota
+from state_machine.services.codes import IbsCbs
 from state_machine.values.text import latin1
 
 _CENTAVOS = 100
@@ -25,8 +28,180 @@ _MES = 7  # characters of an ISO date up to its month
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentoServico:
-    """What is invoiced: bare CNPJ or CPF, ``valor`` in BRL with two decimals, ``competencia`` a day of its month."""
+class Endereco:
+    """A Brazilian address; ``codigo_cidade`` is the IBGE code (7 digits), ``cep`` 8 digits."""
+
+    logradouro: str
+    numero: str
+    bairro: str
+    codigo_cidade: str
+    cidade: str
+    estado: str
+    cep: str
+    complemento: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tributos:
+    """The approximate burden of Lei 12.741/2012 by who levies it: in percent or in BRL, as its field says."""
+
+    federal: Decimal
+    estadual: Decimal
+    municipal: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prestador:
+    """Who issues: fiscal defaults of the company. ``aliquota`` in percent, ``None`` where the regime fixes it.
+
+    The approximate burden in percent: ``tributos_sn`` of a company of the Simples, ``tributos`` of one of the normal
+    regime. ``informa_im``: the city has it in the national register, so that its inscription is said.
+    ``codigo_servico`` is that of this invoice, ``codigo_nbs`` its cNBS (nine digits) and ``ibs_cbs`` what it says of
+    IBS and CBS, where the company says any. ``apuracao_ibscbs`` (regApIBSCBSSN) and ``atividade_sn`` (cAtvSN) are of
+    the layout of NT 009.
+    """
+
+    cnpj: str
+    razao_social: str
+    inscricao_municipal: str
+    municipio_ibge: str
+    regime: Literal["mei", "simples", "simples-pendente", "normal"]
+    codigo_servico: str
+    cnae: str | None
+    aliquota: Decimal | None
+    tributos_sn: Decimal | None = None
+    tributos: Tributos | None = None
+    informa_im: bool = False
+    codigo_nbs: str | None = None
+    ibs_cbs: IbsCbs | None = None
+    apuracao_ibscbs: str | None = None
+    atividade_sn: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tomador:
+    """Who pays: ``documento`` is a bare CNPJ (14) or CPF (11)."""
+
+    documento: str
+    razao_social: str | None
+    email: str | None = None
+    endereco: Endereco | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rps:
+    """The number of a note before it is one, where we number and not the gateway."""
+
+    serie: str
+    numero: int
+
+
+@dataclass(frozen=True, slots=True)
+class Substituicao:
+    """The note that an invoice takes the place of: the authority ends that one by making this one.
+
+    ``chave`` is its access key, ``motivo`` why, in 15 to 255 characters.
+    """
+
+    chave: str
+    motivo: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documento:
+    """One invoice that somebody confirmed; ``valor`` in BRL with two decimals, ``competencia`` a day of its month.
+
+    The door for orders gives it its reference ``id_integracao``, ``rps`` (``None`` where the gateway numbers by itself)
+    and ``substitui`` (``None`` where it takes no other note's place).
+    """
+
+    tipo: ClassVar[str]
+
+    prestador: Prestador
+    tomador: Tomador
+    valor: Decimal
+    competencia: date
+    id_integracao: str = ""
+    rps: Rps | None = None
+    substitui: Substituicao | None = None
+
+    @property
+    def conteudo(self) -> Conteudo:
+        """What it says to its customer: the same content, the same fingerprint."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentoServico(Documento):
+    """An invoice for a service, of the code that its ``prestador`` names."""
+
+    tipo: ClassVar[str] = "servico"
+
+    descricao: str
+
+    @property
+    def conteudo(self) -> ConteudoServico:
+        """What it says to its customer."""
+        who = self.prestador
+        return ConteudoServico(
+            who.cnpj, self.tomador.documento, who.codigo_servico, self.valor, self.competencia, self.descricao
+        )
+
+
+def service(documento: Documento) -> DocumentoServico:
+    """Return a document that is an invoice for a service. Raises ``ValueError`` for another kind."""
+    if not isinstance(documento, DocumentoServico):
+        raise ValueError(f"tipo: {documento.tipo} is no service")  # noqa: TRY004 - a refusal of the document, no bug
+    return documento
+
+
+KINDS: Final[Mapping[str, type[Documento]]] = {kind.tipo: kind for kind in (DocumentoServico,)}
+
+
+def dump(documento: Documento) -> bytes:
+    """Return a document as JSON: the same document, the same bytes."""
+    told = {"tipo": documento.tipo, **asdict(documento)}
+    return json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str).encode()
+
+
+def load(stored: bytes) -> Documento:
+    """Undo ``dump``. Raises ``ValueError`` for bytes that are no document of a kind that is known here."""
+    try:
+        told = json.loads(stored)
+        if "nota" in told:  # as releases before 0063 stored one that takes another's place
+            told = {**told["nota"], "substitui": told["substitui"]}
+        told.pop("idDps", None)  # likewise
+        found: Documento = _read(KINDS[told.pop("tipo", DocumentoServico.tipo)], told)
+    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        raise ValueError(f"the stored bytes are no invoice: {type(error).__name__}") from error
+    return found
+
+
+def _read(kind: Any, value: Any) -> Any:
+    """Return a value of JSON as ``kind``; an unknown field is an error: it must not be left out in silence."""
+    if get_origin(kind) in {Union, UnionType}:
+        [kind] = (each for each in get_args(kind) if each is not NoneType)
+        return None if value is None else _read(kind, value)
+    if get_origin(kind) is tuple:
+        return tuple(_read(get_args(kind)[0], each) for each in value)
+    if isinstance(kind, type) and is_dataclass(kind):
+        kinds = _kinds(kind)
+        made: Any = kind(**{name: _read(kinds[name], each) for name, each in value.items()})
+        return made
+    if kind is date:
+        return date.fromisoformat(value)
+    return Decimal(value) if kind is Decimal else value
+
+
+@cache
+def _kinds(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {each.name: hints[each.name] for each in fields(kind)}
+
+
+@dataclass(frozen=True, slots=True)
+class ConteudoServico:
+    """What is compared of an invoice for a service: bare CNPJ or CPF, ``valor`` in BRL with two decimals."""
 
     prestador: str
     tomador: str
@@ -50,7 +225,7 @@ class DocumentoServico:
         return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def divergencia(confirmado: DocumentoServico, impressao: str, nota: Nota) -> str | None:
+def divergencia(confirmado: Conteudo, impressao: str, nota: Nota) -> str | None:
     """Name what the note says otherwise than the stored fingerprint ``impressao``; silence is no difference.
 
     What the note shows takes the place of what was confirmed; authorities write some of it in another form (case,
@@ -97,9 +272,9 @@ def _item(codigo: str) -> str:
     return digits.zfill(len(digits) + len(digits) % 2)  # item, subitem and national split have two digits each
 
 
-def _mesmo_mes(deles: str | None, confirmado: DocumentoServico) -> bool:
+def _mesmo_mes(deles: str | None, confirmado: Conteudo) -> bool:
     return deles is None or deles[:_MES] == confirmado.competencia.isoformat()[:_MES]
 
 
-Documento: TypeAlias = DocumentoServico
+Conteudo: TypeAlias = ConteudoServico
 """Each kind knows its content, its fingerprint, and how a note at the authority differs from it."""

@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from state_machine.documents import DocumentoServico
+from state_machine.documents import ConteudoServico
 from tests.owner import as_owner
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ SELECT sessao.id, $1, 1, emitente.id, tomador.id, '44555666000181', '12345678000
     'consultoria', '01.01', '2026-11-21', $2, '[]', false, now()
 FROM sessao, emitente, tomador RETURNING id
 """
-CONTEUDO = DocumentoServico(
+CONTEUDO = ConteudoServico(
     "44555666000181", "12345678000195", "01.01", Decimal(1500), date(2026, 11, 21), "consultoria"
 )  # of the stored emission
 _NOTE = """

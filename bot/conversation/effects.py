@@ -10,7 +10,7 @@ from typing import assert_never
 
 from bot.orders.accept import Confirmed, Door, OtherChannelError
 from extractor.fields.clients import nickname, until_number
-from gateway.port import Endereco
+from operations.person import issuer_of
 from persistence.conversations.snapshots import StaleSessionError
 from persistence.db.connection import Connection
 from persistence.fiscal import attempts
@@ -18,6 +18,7 @@ from persistence.people import clients
 from persistence.people.companies import Empresa
 from persistence.queue import outbox
 from persistence.rows import OutboxMessage
+from state_machine.documents import DocumentoServico, Endereco, Tomador
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.fields import Campo, Origem
 from state_machine.invoice.session import (
@@ -125,7 +126,7 @@ class Effects:
         except OtherChannelError:  # since this turn looked: look again, and show it
             raise StaleSessionError(sessao.sessao_id) from None
         if apelido := _nickname(sessao.rascunho):
-            clients.remember(connection, empresa.id, apelido, confirmed.documento, sessao.conversa)
+            clients.remember(connection, empresa.id, apelido, confirmed.documento.tomador.documento, sessao.conversa)
 
 
 def confirmed_of(
@@ -140,15 +141,14 @@ def confirmed_of(
         origin=conversation(sessao.sessao_id, emitir.revisao, row_id),
         tentativa=emitir.tentativa,
         empresa=empresa,
-        documento=documento,
-        nome=rascunho.tomador_nome,
-        email=rascunho.validado(Campo.EMAIL),
-        valor=rascunho.valor_servico,
-        descricao=descricao,
-        servico=_servico(rascunho, empresa),
-        competencia=_competencia(rascunho, empresa.municipio_ibge, sessao.mostrado_em or agora),
+        documento=DocumentoServico(
+            prestador=issuer_of(empresa, _servico(rascunho, empresa)),
+            tomador=Tomador(documento, rascunho.tomador_nome, rascunho.validado(Campo.EMAIL), _endereco(rascunho)),
+            valor=rascunho.valor_servico,
+            competencia=_competencia(rascunho, empresa.municipio_ibge, sessao.mostrado_em or agora),
+            descricao=descricao,
+        ),
         canal=sessao.canal,
-        endereco=_endereco(rascunho),
         substitui=rascunho.substitui.emissao_id if rascunho.substitui else None,
     )
 

@@ -34,7 +34,7 @@ from state_machine.catalogue import requests as pedidos
 from state_machine.invoice.session import EnviarArquivo, file_name
 from state_machine.mailing.delivery import EstadoLinha, EstadoLote, MailIncomplete, MailUnreachable, settle
 from state_machine.mailing.reading import reason, text_of
-from state_machine.protocol.emission import Documento
+from state_machine.protocol.emission import Arquivo
 from telemetry.metrics import Metrics
 
 
@@ -63,7 +63,7 @@ class Attachments:
             return uploaded
         return DocumentoMidia(uploaded.media_id, arquivo.nome, arquivo.legenda)
 
-    async def fetch(self, emissao_id: int, formato: Literal["pdf", "xml"]) -> Documento | NotYet:
+    async def fetch(self, emissao_id: int, formato: Literal["pdf", "xml"]) -> Arquivo | NotYet:
         """Return a note's document, or why it can't be had now.
 
         A PDF that the channel draws is drawn anew, for the note may have been cancelled since; where that cannot be
@@ -78,14 +78,14 @@ class Attachments:
         fetched = await self._fetched(emissao_id, formato, kept)
         return kept.documento if isinstance(fetched, NotYet) and kept.documento and not kept.cancelada else fetched
 
-    async def _fetched(self, emissao_id: int, formato: Literal["pdf", "xml"], kept: Guardado) -> Documento | NotYet:
+    async def _fetched(self, emissao_id: int, formato: Literal["pdf", "xml"], kept: Guardado) -> Arquivo | NotYet:
         if kept.id_externo is None:
             return NotYet("the gateway has not named the note yet")
         gateway = self._channels.of(kept.canal)
         if not gateway.lines.breaker(kept.prestador, CallKind.DOWNLOAD).allows():
             return NotYet("downloads of this company fail: left alone for a moment")
         fetched = await gateway.download(kept.prestador, kept.id_externo, formato)
-        if not isinstance(fetched, Documento):
+        if not isinstance(fetched, Arquivo):
             return NotYet(fetched.motivo)
         if fetched.unmarked and kept.cancelada:
             return NotYet("the authority does not say how the note ended")
@@ -113,7 +113,7 @@ class NoteFiles:
         for nota in notas:
             for formato in FORMATS:
                 documento = await self._attachments.fetch(nota["emissao_id"], formato)
-                if not isinstance(documento, Documento):
+                if not isinstance(documento, Arquivo):
                     return MailIncomplete()
                 files.append(MailedFile(file_name(nota["numero"], formato), documento.mime, documento.conteudo))
         return tuple(files)

@@ -6,15 +6,13 @@ Gives a confirmed invoice its RPS number, where the company numbers through us.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from datetime import date, datetime
-from decimal import Decimal
+from datetime import datetime
 from typing import Any
 
 from bot.ports import FiscalGateway
-from gateway.port import Endereco, Explicacao, InvoiceIntent, Rps, Substituicao, Tomador
+from gateway.port import Explicacao
 from gateway.register import CompanyEntry, company
 from gateway.registry import Channels
-from operations.person import issuer_of
 from persistence import outside, witness
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
@@ -25,9 +23,9 @@ from persistence.national import cities
 from persistence.people import channels as company_channels
 from persistence.people.companies import Empresa
 from persistence.witness import Witness
+from state_machine.documents import Documento, Endereco, Rps, Substituicao, Tomador
 from state_machine.invoice.summary import MOTIVO, SEM_CANAL
 from state_machine.protocol.channel import ATTEMPTS, Ambiente, Canal, Origin
-from state_machine.services.codes import Servico
 from state_machine.values.errors import ProsaError
 
 REVISIONS = 10  # from ours on that are looked for: what was forgotten may have been corrected since
@@ -116,26 +114,18 @@ class OtherChannelError(ProsaError):
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """An invoice as somebody confirmed it.
+    """An invoice as somebody confirmed it, and who ordered it.
 
-    ``documento``, ``nome`` and ``email`` are the customer's, ``valor`` is in R$; ``competencia`` is the day that it
-    belongs to. ``endereco`` is the customer's as the person said it, which counts before the register's. ``canal`` is
-    that of the confirmed text, ``None`` where it named none. ``substitui`` is the emission whose note this one takes
-    the place of.
+    Number, reference and what it takes the place of are not in ``documento`` yet; an address of the customer in it
+    counts before the register's. ``canal`` is that of the confirmed text, ``None`` where it named none. ``substitui``
+    is the emission whose note this one takes the place of.
     """
 
     origin: Origin
     tentativa: int
     empresa: Empresa
-    documento: str
-    nome: str | None
-    email: str | None
-    valor: Decimal
-    descricao: str
-    servico: Servico
-    competencia: date
+    documento: Documento
     canal: str | None = None
-    endereco: Endereco | None = None
     substitui: int | None = None
 
 
@@ -174,7 +164,7 @@ class Door:
         """
         async with database.alone() as connection:
             gateway = await self._gateway_of(connection, confirmed.empresa)
-            cadastro = await remembered(connection, confirmed.documento)
+            cadastro = await remembered(connection, confirmed.documento.tomador.documento)
             canal = Canal(gateway.name, gateway.ambiente)
             told = await cities.agreement(connection, canal, confirmed.empresa.municipio_ibge)
             substitui = await _replaced(connection, confirmed)
@@ -194,7 +184,7 @@ class Door:
         Raises ``OtherChannelError`` and ``NumeracaoBloqueadaError``.
         """
         origin, empresa = confirmed.origin, confirmed.empresa
-        cadastro = await remembered(connection, confirmed.documento)
+        cadastro = await remembered(connection, confirmed.documento.tomador.documento)
         gateway = await self._gateway_of(connection, empresa)
         if confirmed.canal not in {None, _written(Canal(gateway.name), gateway.ambiente)}:
             raise OtherChannelError(origin.id)
@@ -260,18 +250,16 @@ async def _replaced(connection: Connection, confirmed: Confirmed) -> Substituica
 
 def intent_of(
     confirmed: Confirmed, endereco: Endereco | None, rps: Rps | None, substitui: Substituicao | None = None
-) -> InvoiceIntent:
-    """Return what the gateway is to issue: what was confirmed, and the company's fiscal defaults.
+) -> Documento:
+    """Return what the gateway is to issue: what was confirmed, under our reference and number.
 
     ``endereco``: the customer's in the register, which counts where nobody said one.
     """
-    return InvoiceIntent(
-        id_integracao=integration_id(confirmed.origin.id, confirmed.origin.revisao, confirmed.tentativa),
-        prestador=issuer_of(confirmed.empresa, confirmed.servico),
-        tomador=Tomador(confirmed.documento, confirmed.nome, confirmed.email, confirmed.endereco or endereco),
-        valor=confirmed.valor,
-        descricao=confirmed.descricao,
-        competencia=confirmed.competencia,
+    documento, origin = confirmed.documento, confirmed.origin
+    return replace(
+        documento,
+        id_integracao=integration_id(origin.id, origin.revisao, confirmed.tentativa),
+        tomador=replace(documento.tomador, endereco=documento.tomador.endereco or endereco),
         rps=rps,
         substitui=substitui,
     )

@@ -26,14 +26,15 @@ from gateway.nacional.layouts import REFUSED, LayoutChoice, LayoutDays, deadline
 from gateway.nacional.processes.danfse import DanfsePool
 from gateway.nacional.processes.signing_process import Signed, Signers, SigningError
 from gateway.nacional.signature import pack
-from gateway.port import Explicacao, InvoiceIntent, Prepared, Surroundings
+from gateway.port import Explicacao, Prepared, Surroundings
 from state_machine.cancellation.machine import MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, CancelFinding, CancelOutcome
+from state_machine.documents import Documento, load
 from state_machine.protocol.audit import Ended, Listagem
 from state_machine.protocol.channel import Ambiente, Leiaute, Natureza
 from state_machine.protocol.emission import (
+    Arquivo,
     CannotTell,
-    Documento,
     Download,
     Finding,
     Found,
@@ -160,7 +161,7 @@ class Nacional:
         if self._danfse is not None:
             await self._danfse.aclose()
 
-    def key_for(self, intent: InvoiceIntent) -> NationalKey:
+    def key_for(self, intent: Documento) -> NationalKey:
         """Return the key that the DPS of ``intent`` has. Raises ``ValueError`` where its parts make none."""
         return NationalKey(id_dps(intent))
 
@@ -171,11 +172,11 @@ class Nacional:
             raise ValueError("the key is another company's")
         return found
 
-    def payload(self, intent: InvoiceIntent) -> bytes:
+    def payload(self, intent: Documento) -> bytes:
         """Return the invoice as it is stored until its DPS is made. Raises ``ValueError`` where it names no DPS."""
         return payload.encode(intent)
 
-    async def check(self, intent: InvoiceIntent) -> Rejected | None:
+    async def check(self, intent: Documento) -> Rejected | None:
         """Make the DPS of an invoice without signing it, and return what is wrong with it."""
         try:
             stored = payload.encode(intent)
@@ -207,7 +208,7 @@ class Nacional:
 
     async def prepare(self, payload_: bytes, agora: datetime) -> Prepared:
         """Return the signed DPS of a stored invoice, or what is wrong with the invoice or the certificate."""
-        intent = payload.decode(payload_)
+        intent = load(payload_)
         if (refused_by_day := payload.refused_by_day(intent, self._days, agora)) is not None:
             return refused_by_day
         cnpj, reference = intent.prestador.cnpj, str(id_dps(intent))
@@ -221,7 +222,7 @@ class Nacional:
             return NotSent(f"not signed: {error}")
         return made.xml if isinstance(made, Signed) else payload.refusal(made.porque)
 
-    async def takes(self, intent: InvoiceIntent, agora: datetime, leiaute: Leiaute) -> bool | None:
+    async def takes(self, intent: Documento, agora: datetime, leiaute: Leiaute) -> bool | None:
         """Ask whether the authority takes a layout, by a document of it that can become no note; ``None``: not told.
 
         Its schema is believed to be looked at before its rules: who names a rule has taken the layout.
@@ -268,7 +269,7 @@ class Nacional:
         """
         chave = str(ChaveNFSe.parse(id_externo))
         xml = outcome.xml_of(await self._asked(prestador, CallKind.DOWNLOAD, f"/nfse/{chave}"), chave)
-        if formato == "xml" or not isinstance(xml, Documento):
+        if formato == "xml" or not isinstance(xml, Arquivo):
             return xml
         if self._danfse is None:
             return NotReady("nothing here draws a PDF")
@@ -278,7 +279,7 @@ class Nacional:
             pdf = await self._danfse.render(xml.conteudo, watermark=None if isinstance(ended, CannotTell) else ended)
         except ProsaError as error:
             return NotReady(error.code)
-        return Documento(pdf, "application/pdf", unmarked)
+        return Arquivo(pdf, "application/pdf", unmarked)
 
     async def cancel(self, prestador: str, id_externo: str, motivo: MotivoCancelamento) -> CancelOutcome:
         """Ask once for the cancellation of this note, unless it is registered already.

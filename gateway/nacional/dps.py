@@ -20,7 +20,7 @@ from xsdata.formats.dataclass.serializers.config import SerializerConfig
 
 from gateway.keys import OWN_SERIES, ChaveInvalida, ChaveNFSe, IdDPS, municipality
 from gateway.nacional.layouts import NS, Layout, check, has_ibs_cbs, parse, reshaped
-from gateway.port import Endereco, InvoiceIntent, Prestador, Substituicao, Tomador, Tributos
+from state_machine.documents import Documento, Endereco, Prestador, Substituicao, Tomador, Tributos, service
 from state_machine.protocol.channel import Ambiente
 from state_machine.services.codes import digits
 from state_machine.values.documents import CNPJ, CPF, DocumentoInvalido, parse_documento
@@ -66,7 +66,7 @@ class Circunstancias:
     v_tot_trib: Tributos | None = None
 
 
-def id_dps(intent: InvoiceIntent) -> IdDPS:
+def id_dps(intent: Documento) -> IdDPS:
     """Return the identity of the DPS of an invoice. Raises ``ValueError`` where its parts make none."""
     rps = intent.rps
     if rps is None:
@@ -87,7 +87,7 @@ def short_reference(id_integracao: str) -> str:
     return base64.b32encode(digest)[:_REFERENCE].decode()
 
 
-def build(intent: InvoiceIntent, facts: Circunstancias) -> bytes:
+def build(intent: Documento, facts: Circunstancias) -> bytes:
     """Return the unsigned DPS, held against the official XSD: same arguments, same bytes.
 
     Raises ``ValueError`` that begins with the field which is wrong.
@@ -115,7 +115,7 @@ def build(intent: InvoiceIntent, facts: Circunstancias) -> bytes:
                 locPrest=nb.TclocPrest(cLocPrestacao=identity.municipio),
                 cServ=nb.Tccserv(
                     cTribNac=national_code(prestador.codigo_servico),
-                    xDescServ=text("descricao", intent.descricao, 2000),
+                    xDescServ=text("descricao", service(intent).descricao, 2000),
                     cNBS=prestador.codigo_nbs,
                     cIntContrib=short_reference(intent.id_integracao),
                 ),

@@ -32,8 +32,8 @@ from gateway.port import Explicacao
 from gateway.refusals import national_codes
 from state_machine.protocol.emission import (
     Absent,
+    Arquivo,
     CannotTell,
-    Documento,
     Download,
     Duplicate,
     Finding,
@@ -260,7 +260,7 @@ def fetched(result: Answer | NoAnswerError, chave: str) -> Found | CannotTell:
     opened = _note(result)
     if opened is None or opened[0].chave != chave:
         return CannotTell("the answer holds no note, or another")
-    return Found(opened[0], Documento(opened[1], _XML))
+    return Found(opened[0], Arquivo(opened[1], _XML))
 
 
 def xml_of(result: Answer | NoAnswerError, chave: str) -> Download:
@@ -310,7 +310,7 @@ def _issued(answer: Answer, id_dps: str) -> Issued | Unknown:
         return Unknown(f"{says(answer)} with the note of another DPS")
     if nota.chave is None or text(json_object(answer.body).get("chaveAcesso")) != nota.chave:
         return Unknown(f"{says(answer)} with another key than its note's")
-    return Issued(nota, Documento(xml, _XML))
+    return Issued(nota, Arquivo(xml, _XML))
 
 
 def _note(answer: Answer) -> tuple[Nota, bytes] | None:

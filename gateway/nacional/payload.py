@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
 from typing import Any, Final
 
 from gateway.keys import OWN_SERIES
 from gateway.nacional.dps import OF_THE_SIMPLES, Circunstancias, customer_name, id_dps, national_code
 from gateway.nacional.layouts import IBS_CBS_MUST, LayoutDays, has_ibs_cbs, layout_for
-from gateway.port import Endereco, Explicacao, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
+from gateway.port import Explicacao
+from state_machine.documents import Documento, dump
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import Rejected
-from state_machine.services.codes import IbsCbs, Servico, dotted
+from state_machine.services.codes import Servico, dotted
 from state_machine.values.local_time import SAO_PAULO
 
 TOLD_SINCE: Final = date(2026, 12, 1)  # what the Simples will have to say in 2027
@@ -48,34 +46,13 @@ _CADASTRO: Final = Explicacao(
 )
 
 
-def encode(intent: InvoiceIntent) -> bytes:
-    """Return the invoice as JSON: same invoice, same bytes. Raises ``ValueError`` where it names no DPS."""
-    told = {**asdict(intent), "idDps": str(id_dps(intent))}
-    for name in ("codigo_nbs", "ibs_cbs", "apuracao_ibscbs", "atividade_sn"):  # an older release does not know them
-        if told["prestador"][name] is None:
-            del told["prestador"][name]
-    substitui = told.pop("substitui")
-    if substitui is not None:
-        # An older release would leave the name out and make a second note: to it these bytes are no invoice.
-        told = {"idDps": told.pop("idDps"), "substitui": substitui, "nota": told}
-    return json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str).encode()
+def encode(intent: Documento) -> bytes:
+    """Return the invoice as it is stored until its DPS is made. Raises ``ValueError`` where it names no DPS."""
+    id_dps(intent)
+    return dump(intent)
 
 
-def decode(payload: bytes) -> InvoiceIntent:
-    """Undo ``encode``. Raises ``ValueError`` for bytes that are none of its own."""
-    try:
-        told = json.loads(payload)
-        del told["idDps"]
-        if "substitui" in told:
-            return replace(_intent(told["nota"]), substitui=Substituicao(**told["substitui"]))
-        return _intent(told)
-    except (KeyError, TypeError, ArithmeticError) as error:
-        raise ValueError(f"the stored bytes are no invoice: {type(error).__name__}") from error
-
-
-def circumstances(
-    intent: InvoiceIntent, ambiente: Ambiente, agora: datetime, nt009: date | None = None
-) -> Circunstancias:
+def circumstances(intent: Documento, ambiente: Ambiente, agora: datetime, nt009: date | None = None) -> Circunstancias:
     """Return what a DPS made at ``agora`` (aware) says beside the invoice; ``nt009``: the first day of that shape.
 
     Its moment lies a minute back, but not before the day of the competence, which it must not precede (E0015).
@@ -155,7 +132,7 @@ def _of_the_simples(company: Mapping[str, Any], servicos: Sequence[Servico], lac
     )
 
 
-def refused_by_day(intent: InvoiceIntent, days: LayoutDays, agora: datetime) -> Rejected | None:
+def refused_by_day(intent: Documento, days: LayoutDays, agora: datetime) -> Rejected | None:
     """Return the refusal of an invoice that must have the group of IBS and CBS on its day, and has none."""
     hoje, prestador = agora.astimezone(SAO_PAULO).date(), intent.prestador
     due = prestador.regime == "normal" and has_ibs_cbs(prestador.regime, intent.competencia)
@@ -164,7 +141,7 @@ def refused_by_day(intent: InvoiceIntent, days: LayoutDays, agora: datetime) -> 
     return None
 
 
-def unfit_at_once(intent: InvoiceIntent, days: LayoutDays, agora: datetime) -> Rejected | None:
+def unfit_at_once(intent: Documento, days: LayoutDays, agora: datetime) -> Rejected | None:
     """Return the refusal that takes no document to know: a busy machine that makes none in time says it too."""
     try:
         customer_name(intent.tomador)
@@ -187,31 +164,3 @@ def explained(campos: tuple[tuple[str, str], ...]) -> Explicacao:
     if field.startswith("tomador.endereco"):
         return _ENDERECO
     return _BLAMED.get(field, _CADASTRO)
-
-
-def _intent(told: dict[str, Any]) -> InvoiceIntent:
-    prestador, tomador = told["prestador"], told["tomador"]
-    burden, group = prestador["tributos"], prestador.get("ibs_cbs")
-    return InvoiceIntent(
-        id_integracao=told["id_integracao"],
-        prestador=Prestador(
-            **{
-                **prestador,
-                "aliquota": _decimal(prestador["aliquota"]),
-                "tributos_sn": _decimal(prestador["tributos_sn"]),
-                "tributos": Tributos(**{who: Decimal(part) for who, part in burden.items()}) if burden else None,
-                "ibs_cbs": IbsCbs(**group) if group else None,
-            }
-        ),
-        tomador=Tomador(
-            **{**tomador, "endereco": Endereco(**tomador["endereco"]) if tomador["endereco"] else None},
-        ),
-        valor=Decimal(told["valor"]),
-        descricao=told["descricao"],
-        competencia=date.fromisoformat(told["competencia"]),
-        rps=Rps(**told["rps"]) if told["rps"] else None,
-    )
-
-
-def _decimal(text: str | None) -> Decimal | None:
-    return None if text is None else Decimal(text)

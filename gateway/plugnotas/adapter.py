@@ -39,7 +39,7 @@ from gateway.plugnotas import payload as bodies
 from gateway.plugnotas.note import c_stat, codes, parse_any_nota, parse_nota
 from gateway.plugnotas.outcome import download_of, explain, finding, postponed, says, says_absent, submit_outcome
 from gateway.plugnotas.payload import IntegrationKey
-from gateway.port import Explicacao, InvoiceIntent, Surroundings
+from gateway.port import Explicacao, Surroundings
 from state_machine.cancellation.machine import MotivoCancelamento
 from state_machine.cancellation.reconciliation import (
     AlreadyCancelled,
@@ -50,13 +50,14 @@ from state_machine.cancellation.reconciliation import (
     Refused,
     Stands,
 )
+from state_machine.documents import Documento
 from state_machine.protocol.audit import Listagem, Pagina
 from state_machine.protocol.channel import Ambiente, Natureza
 from state_machine.protocol.emission import (
     Absent,
     Accepted,
+    Arquivo,
     CannotTell,
-    Documento,
     Download,
     Finding,
     Found,
@@ -325,7 +326,7 @@ class PlugNotas:
         for way in self._ways.values():
             await way.aclose()
 
-    def key_for(self, intent: InvoiceIntent) -> IntegrationKey:
+    def key_for(self, intent: Documento) -> IntegrationKey:
         """Return the key that the bytes for ``intent`` carry."""
         return self.key(intent.prestador.cnpj, intent.id_integracao)
 
@@ -333,7 +334,7 @@ class PlugNotas:
         """Read a key back: its text form is our reference."""
         return IntegrationKey(prestador, texto)
 
-    async def check(self, intent: InvoiceIntent) -> Rejected | None:  # noqa: ARG002 - port
+    async def check(self, intent: Documento) -> Rejected | None:  # noqa: ARG002 - port
         """Know nothing before PlugNotas does: what a city takes, it says itself."""
         return None
 
@@ -341,7 +342,7 @@ class PlugNotas:
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
         return explain(recusa)
 
-    def payload(self, intent: InvoiceIntent) -> bytes:
+    def payload(self, intent: Documento) -> bytes:
         """Return the exact bytes to send for ``intent``; raises ``ValueError`` for an impossible value."""
         return bodies.build(intent)
 
@@ -364,7 +365,7 @@ class PlugNotas:
     async def whole(self, prestador: str, nota: Nota) -> Found:
         """Return an issued note with what only its XML shows; as it is where there is none yet."""
         xml = await self._document(prestador, CallKind.QUESTION, nota.id_externo, "xml")
-        return Found(with_content(nota, xml.conteudo), xml) if isinstance(xml, Documento) else Found(nota)
+        return Found(with_content(nota, xml.conteudo), xml) if isinstance(xml, Arquivo) else Found(nota)
 
     async def download(self, prestador: str, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
         """Fetch the rendered document of an authorised note of this prestador (CNPJ)."""

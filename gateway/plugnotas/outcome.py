@@ -29,8 +29,8 @@ from state_machine.invoice.fields import Campo
 from state_machine.protocol.emission import (
     Absent,
     Accepted,
+    Arquivo,
     CannotTell,
-    Documento,
     Download,
     Duplicate,
     Finding,
@@ -107,9 +107,9 @@ def download_of(result: Answer | NoAnswerError, formato: Literal["pdf", "xml"]) 
     if result.status != _OK:
         return NotReady("not rendered yet" if result.status == _ACCEPTED_LATER else says(result))
     if formato == "pdf" and result.body.startswith(b"%PDF-"):
-        return Documento(result.body, "application/pdf")
+        return Arquivo(result.body, "application/pdf")
     if formato == "xml" and _looks_like_xml(result.body):
-        return Documento(result.body, "application/xml")
+        return Arquivo(result.body, "application/xml")
     return NotReady(f"the answer is no {formato.upper()}")
 
 

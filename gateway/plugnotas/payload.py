@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador
+from state_machine.documents import Documento, DocumentoServico, Endereco, Prestador, Tomador, service
 from state_machine.values.text import as_latin
 
 _NATIONAL_CODE = re.compile(r"\d{6}")  # cTribNac without dots; "14.10" is the classic municipal form
@@ -32,7 +32,7 @@ class IntegrationKey:
         return self.id_integracao
 
 
-def build(intent: InvoiceIntent) -> bytes:
+def build(intent: Documento) -> bytes:
     """Return the body of ``POST /nfse`` for one note: same intent, same bytes.
 
     A service code of six digits asks for the national layout, any other for the classic municipal one. A text goes
@@ -45,7 +45,7 @@ def build(intent: InvoiceIntent) -> bytes:
         "prestador": _national_prestador(intent.prestador) if national else _classic_prestador(intent.prestador),
         "tomador": _tomador(intent.tomador),
         "rps": _rps(intent),
-        "servico": [_servico(intent, national=national)],
+        "servico": [_servico(service(intent), national=national)],
         "enviarEmail": False,  # the invoice goes out through us, once
     }
     if national:
@@ -70,13 +70,13 @@ def key_of(payload: bytes) -> IntegrationKey:
             raise ValueError("the stored bytes are not one note")
 
 
-def _rps(intent: InvoiceIntent) -> dict[str, Any]:
+def _rps(intent: Documento) -> dict[str, Any]:
     """Leave number and series out where they are PlugNotas' business: it counts in the company's registration there."""
     body: dict[str, Any] = {"competencia": intent.competencia.isoformat()}
     return {**body, "serie": intent.rps.serie, "numero": intent.rps.numero} if intent.rps else body
 
 
-def _servico(intent: InvoiceIntent, *, national: bool) -> dict[str, Any]:
+def _servico(intent: DocumentoServico, *, national: bool) -> dict[str, Any]:
     prestador = intent.prestador
     servico: dict[str, Any] = {
         "codigo": prestador.codigo_servico,

@@ -13,7 +13,7 @@ from typing import Final
 from gateway.nacional.adapter import Nacional
 from gateway.nacional.adn import CityParameters
 from gateway.nacional.payload import unfit
-from gateway.port import FiscalGateway, InvoiceIntent, Rps, Tomador
+from gateway.port import FiscalGateway
 from gateway.registry import Channels
 from operations.channel import company_of
 from operations.person import issuer_of
@@ -25,6 +25,7 @@ from persistence.national import cities as kept
 from persistence.national import elsewhere
 from persistence.national.cities import CityQuestion
 from persistence.people.companies import Empresa, get_company
+from state_machine.documents import DocumentoServico, Rps, Tomador
 from state_machine.protocol.channel import Ambiente, Canal, Convenio
 from state_machine.protocol.emission import Absent, CannotTell, Found
 from state_machine.values.local_time import SAO_PAULO, local_day
@@ -115,9 +116,9 @@ async def verify(database: Database, channels: Channels, cnpj: str, *, canario: 
         await cities.aclose()
 
 
-def _example(empresa: Empresa, rps: Rps, hoje: date) -> InvoiceIntent:
+def _example(empresa: Empresa, rps: Rps, hoje: date) -> DocumentoServico:
     """Return an invoice of which nothing is sent: its DPS is made, and the note under its number is asked for."""
-    return InvoiceIntent(
+    return DocumentoServico(
         id_integracao="verificar",
         prestador=issuer_of(empresa, empresa.principal),
         tomador=Tomador(_NOBODYS_CPF, "Cliente de exemplo"),
@@ -128,7 +129,7 @@ def _example(empresa: Empresa, rps: Rps, hoje: date) -> InvoiceIntent:
     )
 
 
-async def _document(gateway: FiscalGateway, intent: InvoiceIntent, complaint: str | None) -> Conferido:
+async def _document(gateway: FiscalGateway, intent: DocumentoServico, complaint: str | None) -> Conferido:
     if complaint is not None:
         return Conferido(f"Cadastro: {complaint}.", serve=False)
     refused = await gateway.check(intent)
@@ -137,7 +138,7 @@ async def _document(gateway: FiscalGateway, intent: InvoiceIntent, complaint: st
     return Conferido(f"Cadastro e leiaute: {gateway.explain(refused).texto}.", serve=False)
 
 
-async def _canary(gateway: FiscalGateway, intent: InvoiceIntent, agora: datetime) -> Conferido:
+async def _canary(gateway: FiscalGateway, intent: DocumentoServico, agora: datetime) -> Conferido:
     """Say which layout the authority takes, as far as it answers."""
     assert isinstance(gateway, Nacional)  # noqa: S101 - who has cities is it
     old, new = [await gateway.takes(intent, agora, leiaute) for leiaute in ("1.01", "nt009")]
@@ -215,7 +216,7 @@ async def _shared(database: Database, canal: Canal, sequencia: Sequencia) -> Con
     )
 
 
-async def _series(gateway: FiscalGateway, intent: InvoiceIntent, rps: Rps, blocked: str | None) -> Conferido:
+async def _series(gateway: FiscalGateway, intent: DocumentoServico, rps: Rps, blocked: str | None) -> Conferido:
     named = f"Série {rps.serie}"
     if blocked is not None:
         return Conferido(f"{named}: bloqueada ({blocked}). Libere com: prosa numeracao --desbloquear.", serve=False)

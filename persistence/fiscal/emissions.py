@@ -25,13 +25,13 @@ from persistence.idempotency.records import Operation
 from persistence.people.channels import canal_of
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
 from state_machine.cancellation.machine import StatusNota
-from state_machine.documents import Documento, DocumentoServico
+from state_machine.documents import Conteudo, ConteudoServico
 from state_machine.protocol.emission import EM_CURSO, Rejected, StatusEmissao
 from state_machine.protocol.reconciliation import ASK_AFTER, ASSENTADOS, Anterior
 from state_machine.protocol.standing import Andamento, Passo
 
 
-def columns(conteudo: Documento) -> dict[str, Any]:
+def columns(conteudo: Conteudo) -> dict[str, Any]:
     """Return the columns by name."""
     return {
         "prestador_cnpj": conteudo.prestador,
@@ -44,9 +44,9 @@ def columns(conteudo: Documento) -> dict[str, Any]:
     }
 
 
-def confirmed(row: Any) -> Documento:
+def confirmed(row: Any) -> Conteudo:
     """Return what a row was confirmed to say; it need not be what its fingerprint says."""
-    return DocumentoServico(
+    return ConteudoServico(
         row.prestador_cnpj,
         row.tomador_documento,
         row.codigo_servico,

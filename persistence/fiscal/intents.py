@@ -14,7 +14,7 @@ from persistence.db.connection import Connection
 from persistence.fiscal import emissions
 from persistence.fiscal.emissions import Tarefa
 from persistence.tables import cliente_tomador, nfse_emissao
-from state_machine.documents import Documento
+from state_machine.documents import Conteudo
 from state_machine.protocol.channel import PRIMEIRO, Ambiente, Origin
 from state_machine.protocol.emission import StatusEmissao
 
@@ -30,7 +30,7 @@ class NovaEmissao:
     prestador_id: int
     tomador_id: int
     id_integracao: str
-    conteudo: Documento
+    conteudo: Conteudo
     payload: bytes
     correlacao: str | None
     tentativa: int = 1

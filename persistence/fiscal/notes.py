@@ -16,7 +16,7 @@ from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, se
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue.requests import NotaListada
 from state_machine.protocol.channel import Canal
-from state_machine.protocol.emission import Documento, Nota, StatusEmissao
+from state_machine.protocol.emission import Arquivo, Nota, StatusEmissao
 
 
 def _emission(column: sa.Column[Any]) -> sa.ScalarSelect[Any]:
@@ -130,7 +130,7 @@ class Guardado:
 
     prestador: str
     id_externo: str | None
-    documento: Documento | None
+    documento: Arquivo | None
     canal: Canal
     cancelada: bool
 
@@ -138,12 +138,12 @@ class Guardado:
 async def document(connection: Connection, emissao_id: int, formato: str) -> Guardado:
     """Return a stored PDF or XML, or where to fetch it. Raises ``RowCountError`` for an emission that is not ours."""
     row = (await connection.execute(_KEPT, {"b_emissao": emissao_id, "b_formato": formato})).one()
-    documento = Documento(row.conteudo, row.mime) if row.conteudo is not None else None
+    documento = Arquivo(row.conteudo, row.mime) if row.conteudo is not None else None
     cancelada = row.nota == StatusNota.CANCELADO
     return Guardado(row.prestador_cnpj, row.id_externo, documento, canal_of(row.canal, row.ambiente), cancelada)
 
 
-async def store_document(connection: Connection, emissao_id: int, formato: str, documento: Documento) -> None:
+async def store_document(connection: Connection, emissao_id: int, formato: str, documento: Arquivo) -> None:
     """Keep a PDF or XML for good; the first one stays."""
     values = {
         "emissao_id": emissao_id,

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Literal
 
 from state_machine.cancellation.machine import StatusNota
-from state_machine.documents import Documento, divergencia
+from state_machine.documents import Conteudo, divergencia
 from state_machine.protocol.emission import EM_CURSO, CannotTell, Nota, Situacao, StatusEmissao
 from state_machine.values.local_time import SAO_PAULO
 
@@ -94,7 +94,7 @@ class Nossa:
     emissao_id: int
     id_integracao: str
     pedido: tuple[str, int]  # the confirmed revision: session and number; its attempts share it
-    conteudo: Documento
+    conteudo: Conteudo
     impressao: str
     status: StatusEmissao
     enviada_em: datetime | None = None

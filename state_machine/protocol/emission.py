@@ -73,7 +73,7 @@ class Nota:
 
 
 @dataclass(frozen=True, slots=True)
-class Documento:
+class Arquivo:
     """The bytes of a PDF or XML, and the media type that they really are.
 
     ``unmarked``: a PDF drawn as of a note that stands, as nobody said whether it was cancelled.
@@ -89,7 +89,7 @@ class Issued:
     """The answer is the note itself, with its XML if that came along; ``anulada``: number of a note that it voided."""
 
     nota: Nota
-    xml: Documento | None = None
+    xml: Arquivo | None = None
     anulada: str | None = None
 
 
@@ -166,7 +166,7 @@ class Found:
     """The gateway knows the key; this is its note, and its XML where that was fetched to see the whole content."""
 
     nota: Nota
-    xml: Documento | None = None
+    xml: Arquivo | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,4 +196,4 @@ class NotReady:
     motivo: str
 
 
-Download = Documento | NotReady
+Download = Arquivo | NotReady

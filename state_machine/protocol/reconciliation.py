@@ -32,8 +32,8 @@ from state_machine.protocol.emission import (
     ENCERRADAS,
     Absent,
     Accepted,
+    Arquivo,
     CannotTell,
-    Documento,
     Duplicate,
     Finding,
     Found,
@@ -277,7 +277,7 @@ def count_absence(andamento: Andamento, agora: datetime, natureza: Natureza) -> 
     return replace(andamento, ausente_desde=agora, ausencias=vistas), timedelta(0) if sure else natureza.absence_spacing
 
 
-def _with_note(andamento: Andamento, nota: Nota, xml: Documento | None, agora: datetime, politica: Politica) -> Passo:
+def _with_note(andamento: Andamento, nota: Nota, xml: Arquivo | None, agora: datetime, politica: Politica) -> Passo:
     antes = andamento.status
     if antes is StatusEmissao.CONCLUIDO:
         return _settled(andamento, antes, nota)  # never backwards: an old reading may arrive after a newer one

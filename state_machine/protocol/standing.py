@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from state_machine.documents import Documento
+from state_machine.documents import Conteudo
 from state_machine.protocol.emission import Nota, Rejected, StatusEmissao
 
 Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou", "ainda_quer", "renumera"]
@@ -34,7 +34,7 @@ class Andamento:
     """
 
     id_integracao: str
-    conteudo: Documento
+    conteudo: Conteudo
     impressao: str
     status: StatusEmissao
     criado_em: datetime

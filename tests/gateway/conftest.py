@@ -16,7 +16,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from gateway.plugnotas.payload import IntegrationKey
-from gateway.port import InvoiceIntent, Prestador, Tomador
+from state_machine.documents import DocumentoServico, Prestador, Tomador
 from tests.held_port import held_port
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def free() -> Callable[[], None]:
 
 
 @pytest.fixture
-def intent() -> InvoiceIntent:
+def intent() -> DocumentoServico:
     """A confirmed invoice of a company in Simples, national layout."""
     prestador = Prestador(
         cnpj="11222333000181",
@@ -175,7 +175,7 @@ def intent() -> InvoiceIntent:
         cnae="7410202",
         aliquota=None,
     )
-    return InvoiceIntent(
+    return DocumentoServico(
         id_integracao="zap-0001-1",
         prestador=prestador,
         tomador=Tomador("12345678000195", "PADARIA DO ZÉ LTDA", "ze@padaria.example"),

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gateway.port import Endereco
 from gateway.register import CNPJRegister, CompanyEntry, NotFound, Unavailable
+from state_machine.documents import Endereco
 from tests.patience import PATIENCE
 
 CNPJ = "33683111000280"

@@ -9,7 +9,7 @@ from gateway.http.wire import NotSentError
 from gateway.lines import FORGET_AFTER, PROBES, QUOTAS, CallKind, Lines
 from gateway.plugnotas.adapter import PlugNotas
 from gateway.plugnotas.payload import IntegrationKey
-from state_machine.protocol.emission import Documento, NotReady, NotSent, Unknown
+from state_machine.protocol.emission import Arquivo, NotReady, NotSent, Unknown
 
 ANA, BIA = "11222333000181", "99000002000148"
 KINDS = list(CallKind)
@@ -138,7 +138,7 @@ async def test_an_answer_is_a_success_and_our_own_bottleneck_is_nothing(server, 
     async with PlugNotas(server.url, "key", guard=free, lines=lines) as gateway:
         await gateway.download(ANA, "5bb4", "pdf")
         assert lines.open(CallKind.DOWNLOAD) == {ANA}
-        assert isinstance(await gateway.download(ANA, "5bb4", "pdf"), Documento)
+        assert isinstance(await gateway.download(ANA, "5bb4", "pdf"), Arquivo)
         assert lines.open(CallKind.DOWNLOAD) == frozenset()
         with ExitStack() as taken:
             for _ in range(QUOTAS[CallKind.SUBMISSION].company):

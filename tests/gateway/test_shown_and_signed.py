@@ -13,7 +13,7 @@ from gateway.nacional.dps import build
 from gateway.nacional.layouts import NS, parse
 from gateway.nacional.payload import circumstances
 from gateway.plugnotas import payload
-from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
+from state_machine.documents import DocumentoServico, Prestador, Rps, Tomador
 from state_machine.invoice.draft import Cadastro
 from state_machine.invoice.fields import Campo
 from state_machine.machine.events import Abriu, Informou
@@ -55,7 +55,7 @@ def test_what_is_shown_is_what_is_signed(servico: str, nome: str) -> None:
         assert not rascunho.completo
         return
     lines = dict(line.split(": ", 1) for line in answer.texto.splitlines() if ": " in line)
-    intent = InvoiceIntent(
+    intent = DocumentoServico(
         id_integracao="zap-1",
         prestador=ISSUER,
         tomador=Tomador(CNPJ, rascunho.tomador_nome or "X"),

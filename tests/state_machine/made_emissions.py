@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from decimal import Decimal
 
-from state_machine.documents import DocumentoServico
+from state_machine.documents import ConteudoServico
 from state_machine.protocol.emission import Nota, Rejected, Situacao, StatusEmissao
 from state_machine.protocol.retry import Politica, Retentativas
 from state_machine.protocol.standing import Andamento
@@ -17,7 +17,7 @@ PRESTADOR = "44555666000181"
 ID = "211126-0a1b2c3d-r1-1"
 RECUSA = Rejected("valor inválido", ("E123",))
 DIA = timedelta(days=1)
-CONTEUDO = DocumentoServico(PRESTADOR, CNPJ, "17.01", Decimal("1500.00"), date(2026, 11, 21), "Consultoria de gestão")
+CONTEUDO = ConteudoServico(PRESTADOR, CNPJ, "17.01", Decimal("1500.00"), date(2026, 11, 21), "Consultoria de gestão")
 
 
 def andamento(status=S.DESCONHECIDO, **mais):

@@ -28,6 +28,7 @@ from gateway.nacional import dps, event, payload
 from gateway.nacional.layouts import Layout, layout_for
 from gateway.nacional.signature import sign
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
+from state_machine.documents import load
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.documents import CNPJ
 from state_machine.values.errors import ProsaError
@@ -238,7 +239,7 @@ def made(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dps(stored: str, ambiente: Ambiente, agora: datetime, nt009: str | None) -> tuple[str, bytes, Layout]:
-    intent = payload.decode(stored.encode())
+    intent = load(stored.encode())
     facts = payload.circumstances(intent, ambiente, agora, date.fromisoformat(nt009) if nt009 else None)
     return str(dps.id_dps(intent)), dps.build(intent, facts), facts.layout
 

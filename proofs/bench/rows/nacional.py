@@ -25,9 +25,9 @@ from gateway.nacional.layouts import Layout
 from gateway.nacional.processes.danfse import PROCESSES, DanfsePool
 from gateway.nacional.processes.signing_process import Signed, Signers
 from gateway.nacional.signature import sign
-from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
 from proofs.bench.figure import Figure, at_most, percentile
 from proofs.bench.machine.cpu import Meter
+from state_machine.documents import DocumentoServico, Prestador, Rps, Tomador
 from state_machine.protocol.channel import Ambiente
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _NOTE: Final = """<NFSe xmlns="http://www.sped.fazenda.gov.br/nfse" versao="1.01
 _FACTS: Final = Circunstancias(
     Layout(), Ambiente.HOMOLOGACAO, datetime(2026, 11, 21, 13, 0, tzinfo=UTC), p_tot_trib_sn=Decimal(6)
 )
-_INTENT: Final = InvoiceIntent(
+_INTENT: Final = DocumentoServico(
     id_integracao="zap-01JD-1",
     prestador=Prestador(
         cnpj=CNPJ,

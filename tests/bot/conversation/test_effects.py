@@ -10,8 +10,8 @@ import pytest
 
 from bot.conversation.effects import confirmed_of
 from bot.orders.accept import intent_of
-from gateway.port import Endereco
 from persistence.people.companies import Empresa
+from state_machine.documents import DocumentoServico, Endereco
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate
 from state_machine.invoice.session import Emitir, Sessao
@@ -34,7 +34,7 @@ def _confirmed(**more: str) -> Sessao:
 
 
 def _competencia(sessao: Sessao) -> date:
-    return confirmed_of(sessao, Emitir(1), EMPRESA, TAPPED).competencia
+    return confirmed_of(sessao, Emitir(1), EMPRESA, TAPPED).documento.competencia
 
 
 def test_an_invoice_belongs_to_the_day_on_which_its_summary_was_shown() -> None:
@@ -57,7 +57,7 @@ def test_it_is_the_day_in_the_companys_city(municipio: str, shown: str) -> None:
     """West of Brasília the month ends an hour or two later: what is shown before that belongs to it."""
     empresa = replace(EMPRESA, municipio_ibge=municipio)
     sessao = replace(_confirmed(), mostrado_em=datetime.fromisoformat(shown))
-    assert confirmed_of(sessao, Emitir(1), empresa, TAPPED).competencia == date(2026, 11, 30)
+    assert confirmed_of(sessao, Emitir(1), empresa, TAPPED).documento.competencia == date(2026, 11, 30)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,7 @@ def test_the_order_carries_what_was_confirmed() -> None:
     """Issuer, customer, amount to the centavo and text come from the session; the reference from its revision."""
     intent = intent_of(confirmed_of(_confirmed(valor="1500.37"), Emitir(1, 2), EMPRESA, TAPPED), None, None)
     assert (intent.prestador.cnpj, intent.tomador.documento) == (EMPRESA.cnpj, SAID[Campo.DOCUMENTO])
+    assert isinstance(intent, DocumentoServico)
     assert (intent.valor, intent.descricao) == (Decimal("1500.37"), "consultoria")
     assert intent.id_integracao == "301126-0a1b2c3d-r1-2"
 
@@ -95,5 +96,7 @@ def test_the_address_that_was_said_counts_before_the_registers() -> None:
     known = Endereco("Rua do Cadastro", "1", "Centro", "3550308", "São Paulo", "SP", "01001000")
     said = replace(known, logradouro="Rua Dita", numero="20")
     confirmed = confirmed_of(_confirmed(), Emitir(1), EMPRESA, TAPPED)
-    assert intent_of(replace(confirmed, endereco=said), known, None).tomador.endereco == said
+    tomador = replace(confirmed.documento.tomador, endereco=said)
+    stated = replace(confirmed, documento=replace(confirmed.documento, tomador=tomador))
+    assert intent_of(stated, known, None).tomador.endereco == said
     assert intent_of(confirmed, known, None).tomador.endereco == known

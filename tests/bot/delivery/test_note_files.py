@@ -19,7 +19,7 @@ from persistence.db.engine import Database
 from persistence.fiscal import notes
 from proofs.sandbox.mailbox import Mailbox
 from state_machine.protocol.channel import Natureza
-from state_machine.protocol.emission import Documento, NotReady
+from state_machine.protocol.emission import Arquivo, NotReady
 from telemetry.metrics import Metrics
 from tests.made_batches import QUEM, company, customer, issued
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 POLICY = MailPolicy("notas@ana.com.br", (60.0,), 600.0, "https://prosa.com.br")
 CUSTOMERS = {"ana": "12345678909", "bia": "11144477735", "caio": "52998224725"}
-FILES = {"pdf": Documento(b"%PDF-1.7 nota", "application/pdf"), "xml": Documento(b"<NFSe/>", "application/xml")}
+FILES = {"pdf": Arquivo(b"%PDF-1.7 nota", "application/pdf"), "xml": Arquivo(b"<NFSe/>", "application/xml")}
 
 
 class Gateway:
@@ -53,7 +53,7 @@ class Gateway:
         self.asked += 1
         if self.away:
             return NotReady("away")
-        return Documento(f"{formato} {self.asked}".encode(), "application/pdf", self.unmarked)
+        return Arquivo(f"{formato} {self.asked}".encode(), "application/pdf", self.unmarked)
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ async def test_a_pdf_that_is_drawn_here_is_drawn_anew_for_every_copy(database: D
 
     async def copy(formato: Literal["pdf", "xml"] = "pdf") -> bytes | None:
         found = await attachments.fetch(emission, formato)
-        return found.conteudo if isinstance(found, Documento) else None
+        return found.conteudo if isinstance(found, Arquivo) else None
 
     assert [await copy(), await copy(), await copy("xml"), await copy("xml")] == [
         b"pdf 1",

@@ -13,7 +13,7 @@ from cryptography.x509.oid import NameOID
 
 from gateway.nacional.dps import Circunstancias
 from gateway.nacional.layouts import Layout
-from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
+from state_machine.documents import DocumentoServico, Prestador, Rps, Tomador
 from state_machine.protocol.channel import Ambiente
 
 
@@ -41,9 +41,9 @@ def identity() -> tuple[rsa.RSAPrivateKey, x509.Certificate]:
 
 
 @pytest.fixture
-def intent() -> InvoiceIntent:
+def intent() -> DocumentoServico:
     """An invoice of a company of the Simples with letters in its CNPJ."""
-    return InvoiceIntent(
+    return DocumentoServico(
         id_integracao="zap-01JD-1",
         prestador=Prestador(
             cnpj="12ABC34501DE35",

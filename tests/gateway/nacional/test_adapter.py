@@ -29,17 +29,27 @@ from gateway.nacional.dps import short_reference
 from gateway.nacional.layouts import Layout, check, parse
 from gateway.nacional.processes.signing_process import NICENESS, Signers, SigningError
 from gateway.nacional.signature import verify
-from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Surroundings, Tomador, Tributos
+from gateway.port import Surroundings
 from gateway.registry import REGISTRY
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
-from state_machine.documents import DocumentoServico
+from state_machine.documents import (
+    ConteudoServico,
+    DocumentoServico,
+    Endereco,
+    Prestador,
+    Rps,
+    Substituicao,
+    Tomador,
+    Tributos,
+    load,
+)
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import (
     Absent,
+    Arquivo,
     CannotTell,
-    Documento,
     Duplicate,
     Found,
     Issued,
@@ -104,7 +114,7 @@ class Drawer:
         return self.held.get(cnpj)
 
 
-def invoice(number: int = 7, **change: Any) -> InvoiceIntent:
+def invoice(number: int = 7, **change: Any) -> DocumentoServico:
     """An invoice of the company, of today."""
     prestador = Prestador(
         cnpj=COMPANY,
@@ -117,7 +127,7 @@ def invoice(number: int = 7, **change: Any) -> InvoiceIntent:
         aliquota=None,
         tributos_sn=Decimal(6),
     )
-    intent = InvoiceIntent(
+    intent = DocumentoServico(
         id_integracao=f"zap-{number}-1",
         prestador=prestador,
         tomador=Tomador("11144477735", "João da Silva"),
@@ -194,7 +204,7 @@ async def nacional(sefin: Sefin, drawer: Drawer, files: tuple[Path, Path], signe
     await adapter._connections.aclose()
 
 
-async def prepared(nacional: Nacional, intent: InvoiceIntent) -> bytes:
+async def prepared(nacional: Nacional, intent: DocumentoServico) -> bytes:
     """Return the bytes to send."""
     made = await nacional.prepare(nacional.payload(intent), datetime.now(UTC))
     assert isinstance(made, bytes)
@@ -216,19 +226,21 @@ def test_the_stored_invoice_comes_back_whole() -> None:
     instead = replace(normal, substitui=Substituicao("3" * 50, "Valor errado, corrigido"))
     grouped = replace(normal, prestador=replace(normal.prestador, codigo_nbs="115061000", ibs_cbs=GROUP))
     for each in (intent, normal, instead, grouped):
-        assert payload.decode(payload.encode(each)) == each
-    # A release that knows of no substitution reads the first level, and must find no invoice there.
-    assert json.loads(payload.encode(instead)).keys() == {"idDps", "nota", "substitui"}
+        assert load(payload.encode(each)) == each
     assert payload.encode(intent) == payload.encode(invoice())
-    for broken in (b"{}", b"[]", b"no", payload.encode(intent).replace(b'"1500.00"', b'"x"')):
+    told = json.loads(payload.encode(instead))
+    before = {"idDps": "DPS1", "substitui": told.pop("substitui"), "nota": told}
+    assert load(json.dumps(before).encode()) == instead  # as an older release stored it
+    unknown = payload.encode(intent).replace(b'"rps"', b'"lote"')
+    for broken in (unknown, b"{}", b"[]", b"no", payload.encode(intent).replace(b'"1500.00"', b'"x"')):
         with pytest.raises(ValueError, match=r"\S"):
-            payload.decode(broken)
+            load(broken)
 
 
 def test_absence_is_sure_after_three_looks_over_forty_seconds() -> None:
     """ADR 42: an acceptance 40 s late is still met by a look; what stands is told by the reference in the DPS."""
     politica, now = Politica().de(NATUREZA), datetime.now(UTC)
-    conteudo = DocumentoServico(COMPANY, "11144477735", "010101", Decimal("1500.00"), date(2026, 11, 20), "Consultoria")
+    conteudo = ConteudoServico(COMPANY, "11144477735", "010101", Decimal("1500.00"), date(2026, 11, 20), "Consultoria")
     asked = Andamento("zap-7-1", conteudo, conteudo.impressao, StatusEmissao.DESCONHECIDO, now, duvida=True, envios=1)
     for seconds, status in ((2, "desconhecido"), (10, "desconhecido"), (22, "desconhecido"), (42, "pendente")):
         asked = after_query(asked, Absent(), now + timedelta(seconds=seconds), politica).andamento
@@ -434,9 +446,9 @@ async def test_a_pdf_says_by_whatever_event_the_note_stands_no_more(
     issued = await nacional.submit(await prepared(nacional, invoice()))
     assert isinstance(issued, Issued)
     chave = issued.nota.id_externo
-    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Documento)
+    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Arquivo)
     sefin.events[chave] = tipo
-    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Documento)
+    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Arquivo)
     assert marks == [None, mark]
     assert await nacional.cancel(COMPANY, chave, WHY) == AlreadyCancelled()
 
@@ -537,10 +549,10 @@ async def test_the_pdf_is_drawn_of_the_notes_own_xml(nacional: Nacional, sefin: 
     chave = issued.nota.id_externo
     assert isinstance(await nacional.download(COMPANY, chave, "pdf"), NotReady)
     nacional._danfse = pencil = Pencil()
-    assert await nacional.download(COMPANY, chave, "pdf") == Documento(b"%PDF-<NFSe xml", "application/pdf")
+    assert await nacional.download(COMPANY, chave, "pdf") == Arquivo(b"%PDF-<NFSe xml", "application/pdf")
     assert await nacional.download(COMPANY, chave, "pdf") == NotReady("signing_failed")
     sefin.events[chave] = "101101"
-    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Documento)
+    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Arquivo)
     assert pencil.marks == [None, None, "cancelada"]
 
 
@@ -554,7 +566,7 @@ async def test_a_pdf_waits_for_no_word_of_events(nacional: Nacional, sefin: Sefi
     sefin.planned = [sefin.answer("GET", f"/nfse/{chave}", None), events]
     drawn = await nacional.download(COMPANY, chave, "pdf")
     unknown = events[0] != 200
-    assert drawn == Documento(b"%PDF-<NFSe xml", "application/pdf", unmarked=unknown)
+    assert drawn == Arquivo(b"%PDF-<NFSe xml", "application/pdf", unmarked=unknown)
     assert pencil.marks == [None]
 
 

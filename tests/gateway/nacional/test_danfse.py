@@ -21,7 +21,7 @@ from gateway.nacional.note import read
 from gateway.nacional.processes import danfse_process
 from gateway.nacional.processes.danfse import PROCESSES, DanfseError, DanfsePool
 from gateway.nacional.signature import sign
-from gateway.port import Tomador
+from state_machine.documents import Tomador
 from state_machine.protocol.channel import Ambiente
 from tests import children
 from tests.patience import PATIENCE
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric import rsa
 
     from gateway.nacional.dps import Circunstancias
-    from gateway.port import InvoiceIntent
+    from state_machine.documents import DocumentoServico
 
 CHAVE = ChaveNFSe("3550308", "2", "2", "12ABC34501DE35", 42, "2611", 123456789)
 NOTE = """<NFSe xmlns="http://www.sped.fazenda.gov.br/nfse" versao="1.01"><infNFSe Id="NFS{chave}">
@@ -52,7 +52,7 @@ BEGIN = "import sys, os, socket, subprocess, time\nimport gateway.nacional.proce
 
 @pytest.fixture
 def made(
-    intent: InvoiceIntent, facts: Circunstancias, identity: tuple[rsa.RSAPrivateKey, x509.Certificate]
+    intent: DocumentoServico, facts: Circunstancias, identity: tuple[rsa.RSAPrivateKey, x509.Certificate]
 ) -> Callable[..., bytes]:
     """A note as SEFIN makes it of our invoice, which the arguments change; held against the official XSD."""
 

@@ -14,7 +14,7 @@ from state_machine.protocol.emission import CannotTell
 from tests.gateway.nacional.made_documents import CHAVE, event_of, note_of
 
 if TYPE_CHECKING:
-    from gateway.port import InvoiceIntent
+    from state_machine.documents import DocumentoServico
 
 
 def said(status: int, *rows: dict[str, Any], word: str = "DOCUMENTOS_LOCALIZADOS") -> Answer:
@@ -28,7 +28,7 @@ def row(nsu: int, xml: bytes | None) -> dict[str, Any]:
     return {"NSU": nsu, "ChaveAcesso": CHAVE, "ArquivoXml": pack(xml) if xml is not None else "x"}
 
 
-def test_notes_and_what_ended_them_are_read_in_order(intent: InvoiceIntent, facts: Circunstancias) -> None:
+def test_notes_and_what_ended_them_are_read_in_order(intent: DocumentoServico, facts: Circunstancias) -> None:
     """Each document itself says what it is; one that nobody can read keeps its place, and ends nothing."""
     documents = {
         9: event_of(tipo="105102"),

@@ -18,7 +18,7 @@ from gateway.keys import ChaveNFSe
 from gateway.nacional.dps import Circunstancias, build, id_dps, national_code, short_reference
 from gateway.nacional.layouts import NS, Layout, check, parse
 from gateway.nacional.signature import sign
-from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
+from state_machine.documents import DocumentoServico, Endereco, Prestador, Rps, Substituicao, Tomador, Tributos
 from state_machine.protocol.channel import Ambiente
 from state_machine.services.codes import APURACOES_IBSCBS, ATIVIDADES_SN, IbsCbs
 from state_machine.values.text import as_latin, latin1
@@ -85,7 +85,7 @@ BURDENS = st.builds(Tributos, *[amounts("0", Decimal(100))] * 3)
 
 
 @st.composite
-def invoices(draw: st.DrawFn) -> tuple[InvoiceIntent, Circunstancias]:
+def invoices(draw: st.DrawFn) -> tuple[DocumentoServico, Circunstancias]:
     """A legal invoice and what its channel knows, over all that is open."""
     regime: Any = draw(st.sampled_from(["mei", "simples", "normal"]))
     layout = Layout(alphanumeric=draw(st.booleans()), nt009=draw(st.booleans()))
@@ -104,7 +104,7 @@ def invoices(draw: st.DrawFn) -> tuple[InvoiceIntent, Circunstancias]:
         p_tot_trib=burden if percent else None,
         v_tot_trib=None if percent else burden,
     )
-    intent = InvoiceIntent(
+    intent = DocumentoServico(
         id_integracao=draw(st.text(min_size=1, max_size=60)),
         prestador=Prestador(
             cnpj=issuer,
@@ -148,7 +148,7 @@ def said(xml: bytes, name: str) -> list[str | None]:
 
 
 @given(invoices())
-def test_every_legal_invoice_passes_the_official_schema(case: tuple[InvoiceIntent, Circunstancias]) -> None:
+def test_every_legal_invoice_passes_the_official_schema(case: tuple[DocumentoServico, Circunstancias]) -> None:
     """Whatever regime, customer, text, amount and day: the schema accepts it, the same bytes come out again."""
     intent, facts = case
     xml = build(intent, facts)
@@ -171,7 +171,7 @@ CODES = IbsCbs("100301", "000", "000001")
 @pytest.mark.parametrize("regime", ["mei", "simples", "normal"])
 @pytest.mark.parametrize("group", [None, CODES])
 def test_nt_009_moves_what_it_moves_and_says_the_same(
-    regime: Any, group: IbsCbs | None, intent: InvoiceIntent, facts: Circunstancias
+    regime: Any, group: IbsCbs | None, intent: DocumentoServico, facts: Circunstancias
 ) -> None:
     """Kind of note and recipient stand outside the group, its codes one step up, the text is the last of its group."""
     prestador = replace(intent.prestador, regime=regime, codigo_nbs="115021000", ibs_cbs=group)
@@ -195,7 +195,7 @@ def test_nt_009_moves_what_it_moves_and_says_the_same(
     assert shaped is (group is not None and bool(said(etree.tostring(old), "CST")))
 
 
-def test_the_facts_stand_where_the_layout_wants_them(intent: InvoiceIntent, facts: Circunstancias) -> None:
+def test_the_facts_stand_where_the_layout_wants_them(intent: DocumentoServico, facts: Circunstancias) -> None:
     """Environment, São Paulo's time, regime, reference, and neither name nor address of who issues."""
     xml = build(intent, facts)
     assert said(xml, "tpAmb") == ["2"]
@@ -214,7 +214,7 @@ GROUP = ("finNFSe", "cIndOp", "indDest", "CST", "cClassTrib")
 
 @given(invoices(), NBS, GROUPS)
 def test_the_group_of_the_new_taxes_follows_regime_and_competence(
-    case: tuple[InvoiceIntent, Circunstancias], nbs: str, group: IbsCbs
+    case: tuple[DocumentoServico, Circunstancias], nbs: str, group: IbsCbs
 ) -> None:
     """Whatever the facts: the normal regime says them since 2026-08-03, the Simples from 2027 on, a MEI never."""
     intent, facts = case
@@ -239,7 +239,7 @@ def test_the_group_of_the_new_taxes_follows_regime_and_competence(
     ],
 )
 def test_the_group_begins_on_its_day(
-    intent: InvoiceIntent, facts: Circunstancias, regime: Any, day: date, carried: bool
+    intent: DocumentoServico, facts: Circunstancias, regime: Any, day: date, carried: bool
 ) -> None:
     """The days that a search by chance may miss; without the cNBS it is refused by that field."""
     known = replace(intent.prestador, regime=regime, codigo_nbs="115061000", ibs_cbs=IbsCbs("030101", "000", "000001"))
@@ -262,7 +262,7 @@ def test_the_group_begins_on_its_day(
     ],
 )
 def test_rate_and_burden_follow_the_regime(
-    intent: InvoiceIntent, facts: Circunstancias, regime: Any, ativo: bool, rate: list[str], burden: str
+    intent: DocumentoServico, facts: Circunstancias, regime: Any, ativo: bool, rate: list[str], burden: str
 ) -> None:
     """The rate is said where the authority asks for it and nowhere else; each regime says the burden its own way."""
     of_regime = replace(intent, prestador=replace(intent.prestador, regime=regime, aliquota=Decimal("2.5")))
@@ -274,7 +274,7 @@ def test_rate_and_burden_follow_the_regime(
     assert [child.tag for child in total] == [f"{{{NS}}}{burden}"]
 
 
-def test_a_normal_burden_may_be_said_in_reais(intent: InvoiceIntent, facts: Circunstancias) -> None:
+def test_a_normal_burden_may_be_said_in_reais(intent: DocumentoServico, facts: Circunstancias) -> None:
     """BRL or percent, never both and never neither."""
     normal = replace(intent, prestador=replace(intent.prestador, regime="normal"))
     burden = Tributos(Decimal(200), Decimal(0), Decimal("30.5"))
@@ -331,7 +331,7 @@ def _illegal() -> list[Any]:
 
 @pytest.mark.parametrize(("field", "change"), _illegal())
 def test_an_illegal_invoice_is_refused_by_its_field(
-    intent: InvoiceIntent, facts: Circunstancias, field: str, change: dict[str, Any]
+    intent: DocumentoServico, facts: Circunstancias, field: str, change: dict[str, Any]
 ) -> None:
     """The error begins with the field, so that somebody can repair it; nothing is cut, rounded or left out."""
     if isinstance(prestador := change.get("prestador"), dict):
@@ -352,14 +352,14 @@ def test_an_illegal_invoice_is_refused_by_its_field(
     ],
 )
 def test_circumstances_that_no_dps_can_say_are_refused_too(
-    intent: InvoiceIntent, facts: Circunstancias, field: str, change: dict[str, Any]
+    intent: DocumentoServico, facts: Circunstancias, field: str, change: dict[str, Any]
 ) -> None:
     """Also a CNPJ with letters under a layout that knows none."""
     with pytest.raises(ValueError, match=rf"^{field}: "):
         build(intent, replace(facts, **change))
 
 
-def test_a_city_without_an_agreement_needs_the_rate(intent: InvoiceIntent, facts: Circunstancias) -> None:
+def test_a_city_without_an_agreement_needs_the_rate(intent: DocumentoServico, facts: Circunstancias) -> None:
     """A company of the normal regime says it; one above five percent is refused."""
     for rate in (None, Decimal("5.01")):
         normal = replace(intent, prestador=replace(intent.prestador, regime="normal", aliquota=rate))
@@ -386,7 +386,7 @@ def test_our_reference_fits_whatever_it_is_made_of(reference: str) -> None:
 
 
 def test_a_document_is_cheap(
-    intent: InvoiceIntent, facts: Circunstancias, identity: tuple[rsa.RSAPrivateKey, x509.Certificate]
+    intent: DocumentoServico, facts: Circunstancias, identity: tuple[rsa.RSAPrivateKey, x509.Certificate]
 ) -> None:
     """Built, held against the schema and signed in far less than the bound (goal: 12 ms of an idle machine's CPU)."""
     assert cpu_ms(lambda: sign(build(intent, facts), str(id_dps(intent)), *identity), 60.0) < 60.0

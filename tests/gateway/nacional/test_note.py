@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric import rsa
 
     from gateway.nacional.dps import Circunstancias
-    from gateway.port import InvoiceIntent
+    from state_machine.documents import DocumentoServico
 
 CHAVE = ChaveNFSe("3550308", "2", "2", "12ABC34501DE35", 42, "2611", 123456789)
 NOTE = """<NFSe xmlns="http://www.sped.fazenda.gov.br/nfse" versao="1.01"><infNFSe Id="NFS{chave}">
@@ -33,13 +33,15 @@ NOTE = """<NFSe xmlns="http://www.sped.fazenda.gov.br/nfse" versao="1.01"><infNF
 
 
 @pytest.fixture
-def note(intent: InvoiceIntent, facts: Circunstancias, identity: tuple[rsa.RSAPrivateKey, x509.Certificate]) -> bytes:
+def note(
+    intent: DocumentoServico, facts: Circunstancias, identity: tuple[rsa.RSAPrivateKey, x509.Certificate]
+) -> bytes:
     """A note as SEFIN makes it: our signed DPS inside, signed again over the whole."""
     dps = sign(build(intent, facts), str(id_dps(intent)), *identity).partition(b"?>\n")[2].decode()
     return sign(NOTE.format(chave=CHAVE, dps=dps).encode(), f"NFS{CHAVE}", *identity)
 
 
-def test_a_note_is_read_whole(note: bytes, intent: InvoiceIntent) -> None:
+def test_a_note_is_read_whole(note: bytes, intent: DocumentoServico) -> None:
     """Number, key, value, customer, text, competence, code, our DPS and our reference."""
     check(parse(note), "NFSe", Layout())
     found = read(note)
@@ -80,7 +82,7 @@ def test_an_unknown_status_is_never_final(note: bytes) -> None:
         assert found.nota.situacao is situacao
 
 
-def test_a_dps_of_another_shape_is_none_of_ours(note: bytes, intent: InvoiceIntent) -> None:
+def test_a_dps_of_another_shape_is_none_of_ours(note: bytes, intent: DocumentoServico) -> None:
     """An identity that does not check is no key, and a note without our reference has none."""
     other = note.replace(str(id_dps(intent)).encode(), b"DPS1").replace(b"cIntContrib", b"cOther")
     found = read(other)

@@ -16,8 +16,8 @@ from gateway.nacional.signature import pack
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands, Unreadable
 from state_machine.protocol.emission import (
     Absent,
+    Arquivo,
     CannotTell,
-    Documento,
     Duplicate,
     Found,
     Issued,
@@ -33,7 +33,7 @@ from tests.gateway.nacional.made_documents import CHAVE, event_of, note_of
 
 if TYPE_CHECKING:
     from gateway.nacional.dps import Circunstancias
-    from gateway.port import InvoiceIntent
+    from state_machine.documents import DocumentoServico
 
 OTHER = str(ChaveNFSe("3550308", "2", "2", "12ABC34501DE35", 43, "2611", 123456789))
 HTML = b"<html><body>Bad gateway</body></html>"
@@ -51,13 +51,13 @@ def refusal(*codes: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def ours(intent: InvoiceIntent) -> str:
+def ours(intent: DocumentoServico) -> str:
     """The identity of our DPS."""
     return str(id_dps(intent))
 
 
 @pytest.fixture
-def xml(intent: InvoiceIntent, facts: Circunstancias) -> bytes:
+def xml(intent: DocumentoServico, facts: Circunstancias) -> bytes:
     """The note of our DPS."""
     return note_of(build(intent, facts))
 
@@ -69,7 +69,7 @@ def test_a_note_that_is_ours_is_issued(status: int, xml: bytes, ours: str) -> No
     assert isinstance(told, Issued)
     assert (told.nota.numero, told.nota.id_integracao, told.nota.situacao) == ("42", ours, Situacao.AUTORIZADA)
     assert told.nota.referencia is not None
-    assert told.xml == Documento(xml, "application/xml")
+    assert told.xml == Arquivo(xml, "application/xml")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_the_table_of_a_submission(result: Any, expected: Any, ours: str) -> Non
     assert isinstance(told, expected) if isinstance(expected, type) else told == expected
 
 
-ABSENT = answer(404, {**ENVELOPE, "mensagem": "Documento não encontrado."})
+ABSENT = answer(404, {**ENVELOPE, "mensagem": "Arquivo não encontrado."})
 NO_NOTE = {"codigo": "E2404", "descricao": "sem nota"}
 SEEN: dict[str, Any] = {"dataHoraProcessamento": ENVELOPE["dataHoraProcessamento"], "erro": NO_NOTE}
 TWO = {**SEEN, "erro": [SEEN["erro"], {"codigo": "E1217"}]}
@@ -207,7 +207,7 @@ def test_a_note_is_fetched_by_its_key(xml: bytes) -> None:
     assert isinstance(outcome.fetched(good, OTHER), CannotTell)
     assert isinstance(outcome.fetched(answer(200, HTML), CHAVE), CannotTell)
     assert isinstance(outcome.fetched(answer(404, refusal("E1")), CHAVE), CannotTell)
-    assert outcome.xml_of(good, CHAVE) == Documento(xml, "application/xml")
+    assert outcome.xml_of(good, CHAVE) == Arquivo(xml, "application/xml")
     assert isinstance(outcome.xml_of(answer(500), CHAVE), NotReady)
 
 

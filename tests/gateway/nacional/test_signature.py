@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from cryptography import x509
 
     from gateway.nacional.dps import Circunstancias
-    from gateway.port import InvoiceIntent
+    from state_machine.documents import DocumentoServico
 
 DS = "http://www.w3.org/2000/09/xmldsig#"
 REFERENCE = "DPS3550308212ABC34501DE3500900000000000000007"
 
 
 @pytest.fixture
-def unsigned(intent: InvoiceIntent, facts: Circunstancias) -> bytes:
+def unsigned(intent: DocumentoServico, facts: Circunstancias) -> bytes:
     """The DPS of the invoice."""
     assert str(id_dps(intent)) == REFERENCE
     return build(intent, facts)
@@ -82,7 +82,7 @@ def test_a_signature_is_verified_by_another_implementation_and_by_ours(
 
 
 def test_a_document_of_nt_009_is_signed_as_today(
-    intent: InvoiceIntent, facts: Circunstancias, identity: tuple[rsa.RSAPrivateKey, x509.Certificate]
+    intent: DocumentoServico, facts: Circunstancias, identity: tuple[rsa.RSAPrivateKey, x509.Certificate]
 ) -> None:
     """The other shape has the same identity, and both implementations take its signature."""
     layout = replace(facts.layout, nt009=True)

@@ -36,8 +36,8 @@ from state_machine.invoice.fields import Campo
 from state_machine.protocol.emission import (
     Absent,
     Accepted,
+    Arquivo,
     CannotTell,
-    Documento,
     Duplicate,
     Found,
     Misconfigured,
@@ -111,7 +111,7 @@ async def test_an_invoice_goes_its_whole_way(city, free, intent, key):
         formats: dict[Literal["pdf", "xml"], str] = {"pdf": "application/pdf", "xml": "application/xml"}
         for formato, mime in formats.items():
             document = await gateway.download(key.prestador, nota.id_externo, formato)
-            assert isinstance(document, Documento)
+            assert isinstance(document, Arquivo)
             assert document.mime == mime
         again = await gateway.submit(payload)
         assert isinstance(again, Duplicate)

@@ -18,7 +18,7 @@ from state_machine.protocol.emission import CannotTell, Situacao
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from gateway.port import InvoiceIntent
+    from state_machine.documents import DocumentoServico
     from state_machine.protocol.emission import Nota
     from tests.gateway.conftest import Scripted
 
@@ -35,7 +35,9 @@ async def city() -> AsyncIterator[PlugNotasSimulator]:
         yield simulator
 
 
-async def _make(city: PlugNotasSimulator, intent: InvoiceIntent, free: Callable[[], None], *keys: str | None) -> None:
+async def _make(
+    city: PlugNotasSimulator, intent: DocumentoServico, free: Callable[[], None], *keys: str | None
+) -> None:
     """Make notes through the API itself, as another program does."""
     async with PlugNotas(city.url, KEY, guard=free) as gateway:
         payload = httpx.Response(200, content=gateway.payload(intent)).json()[0]

@@ -16,8 +16,8 @@ from gateway.plugnotas.adapter import PlugNotas
 from state_machine.protocol.emission import (
     Absent,
     Accepted,
+    Arquivo,
     CannotTell,
-    Documento,
     Duplicate,
     Found,
     Misconfigured,
@@ -260,9 +260,9 @@ async def test_only_a_plain_statement_answers_a_question(server, free, key, case
 
 
 DOWNLOADS = [
-    ("pdf", 200, b"%PDF-1.7 ...", Documento(b"%PDF-1.7 ...", "application/pdf")),
-    ("xml", 200, b'\xef\xbb\xbf<?xml version="1.0"?><NFSe/>\n', Documento),
-    ("xml", 200, b"<NFSe/>", Documento(b"<NFSe/>", "application/xml")),
+    ("pdf", 200, b"%PDF-1.7 ...", Arquivo(b"%PDF-1.7 ...", "application/pdf")),
+    ("xml", 200, b'\xef\xbb\xbf<?xml version="1.0"?><NFSe/>\n', Arquivo),
+    ("xml", 200, b"<NFSe/>", Arquivo(b"<NFSe/>", "application/xml")),
     ("pdf", 202, {"message": "em processamento"}, NotReady("not rendered yet")),
     ("pdf", 200, b"<html>login</html>", NotReady),
     ("xml", 200, b"<!DOCTYPE html><html></html>", NotReady),

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.plugnotas import payload
-from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador
+from state_machine.documents import DocumentoServico, Endereco, Prestador, Tomador
 from state_machine.values.text import as_latin
 
 
-def note_of(intent: InvoiceIntent) -> dict[str, Any]:
+def note_of(intent: DocumentoServico) -> dict[str, Any]:
     notes: list[dict[str, Any]] = json.loads(payload.build(intent))
     (note,) = notes
     return note
@@ -114,7 +114,7 @@ def test_two_notes_are_never_one_request(intent):
         payload.key_of(two)
 
 
-def _with(*, valor: Decimal = Decimal("1.00"), descricao: str = "x") -> InvoiceIntent:
+def _with(*, valor: Decimal = Decimal("1.00"), descricao: str = "x") -> DocumentoServico:
     prestador = Prestador(
         cnpj="11222333000181",
         razao_social="ANA",
@@ -125,7 +125,7 @@ def _with(*, valor: Decimal = Decimal("1.00"), descricao: str = "x") -> InvoiceI
         cnae=None,
         aliquota=None,
     )
-    return InvoiceIntent(
+    return DocumentoServico(
         id_integracao="zap-1",
         prestador=prestador,
         tomador=Tomador("12345678909", None),

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.plugnotas.adapter import PlugNotas
-from state_machine.documents import DocumentoServico
+from state_machine.documents import ConteudoServico
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.protocol.reconciliation import after_send, may_send
 from state_machine.protocol.retry import Politica
 from state_machine.protocol.standing import Andamento
 
 if TYPE_CHECKING:
-    from gateway.port import InvoiceIntent
+    from state_machine.documents import DocumentoServico
     from state_machine.protocol.emission import Outcome
     from tests.gateway.conftest import Scripted
 
@@ -66,7 +66,7 @@ ROWS = [
 
 
 def _after(outcome: Outcome, *, undecided: bool) -> tuple[Andamento, float | None]:
-    conteudo = DocumentoServico(
+    conteudo = ConteudoServico(
         "11222333000181", "12345678000195", "17.01", Decimal(1500), date(2026, 11, 23), "Consultoria"
     )
     before = Andamento("zap-0001-1", conteudo, conteudo.impressao, S.PENDENTE, NOW, duvida=undecided)
@@ -75,7 +75,7 @@ def _after(outcome: Outcome, *, undecided: bool) -> tuple[Andamento, float | Non
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-async def test_row(server: Scripted, free: Any, intent: InvoiceIntent, row: Row) -> None:
+async def test_row(server: Scripted, free: Any, intent: DocumentoServico, row: Row) -> None:
     """Definite only where the gateway's own JSON says so and no earlier call is undecided; else asked or postponed."""
     status, body, headers = row.answer
     server.says(status, body, **headers)
@@ -89,7 +89,7 @@ async def test_row(server: Scripted, free: Any, intent: InvoiceIntent, row: Row)
         assert may_send(andamento) == (expected is S.PENDENTE)  # never again what may have been accepted
 
 
-async def test_timeout(faulty: Any, free: Any, intent: InvoiceIntent) -> None:
+async def test_timeout(faulty: Any, free: Any, intent: DocumentoServico) -> None:
     """Timeout: "verificar + retry": unknown, asked about, not sent again blind."""
     async with PlugNotas(await faulty("hang"), "key", guard=free, submit_timeout=0.3) as gateway:
         outcome = await gateway.submit(gateway.payload(intent))
@@ -97,7 +97,7 @@ async def test_timeout(faulty: Any, free: Any, intent: InvoiceIntent) -> None:
     assert (andamento.status, wait) == (S.DESCONHECIDO, 2)
 
 
-async def test_network(faulty: Any, closed_url: str, free: Any, intent: InvoiceIntent) -> None:
+async def test_network(faulty: Any, closed_url: str, free: Any, intent: DocumentoServico) -> None:
     """Rede: back-off and again where nothing was sent; a line that breaks after the bytes left is asked about."""
     async with PlugNotas(closed_url, "key", guard=free) as gateway:
         andamento, wait = _after(await gateway.submit(gateway.payload(intent)), undecided=False)

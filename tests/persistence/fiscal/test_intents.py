@@ -12,7 +12,7 @@ import pytest_asyncio
 from persistence.db.engine import Database
 from persistence.fiscal import intents
 from persistence.fiscal.intents import NovaEmissao, integration_id
-from state_machine.documents import DocumentoServico
+from state_machine.documents import ConteudoServico
 from state_machine.protocol.channel import conversation
 from tests.stored_work import clear, emission, row
 
@@ -39,7 +39,7 @@ async def _another(database: Database, *, perguntar: bool = False, a_preparar: b
         there["prestador_id"],
         there["tomador_id"],
         integration_id(there["sessao_id"], 2),
-        DocumentoServico(
+        ConteudoServico(
             there["prestador_cnpj"],
             there["tomador_documento"],
             "010701",

@@ -21,7 +21,6 @@ from gateway.nacional.layouts import NS
 from gateway.nacional.payload import circumstances
 from gateway.nacional.processes.danfse_process import draw
 from gateway.nacional.signature import pack, sign
-from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from proofs.sandbox.cnpj_register import closed_companies, companies
 from proofs.sandbox.ledger import Ledger
 from proofs.sandbox.nacional.authority import Authority
@@ -31,6 +30,7 @@ from proofs.sandbox.nacional.sefin import NacionalConfig, SefinSimulator
 from proofs.storm.channels.nacional import ISSUERS
 from proofs.storm.judge.messages import REPLACED
 from proofs.storm.plan import Kind, Plan
+from state_machine.documents import DocumentoServico, Endereco, Prestador, Rps, Substituicao, Tomador, Tributos
 from state_machine.invoice.summary import MOTIVO
 from state_machine.protocol.channel import Ambiente
 from tests.proofs.storm.storm_books import Fact, Stage, talk
@@ -176,12 +176,12 @@ class NationalStage(Stage):
         return SefinSimulator(authority(), config, ledger=ledger)
 
 
-def intent(w: Wish, reference: str, number: int) -> InvoiceIntent:
+def intent(w: Wish, reference: str, number: int) -> DocumentoServico:
     """Return the invoice that a sound house makes of a wish."""
     issuer, row = w.emitente, companies()[w.tomador]
     said = {"15/09/2025": date(2025, 9, 15)}.get(w.data or "") or (date(2025, 9, 30) if w.competencia else DAY.date())
     columns = {name: value for name, value in asdict(issuer).items() if name in PRESTADOR}
-    return InvoiceIntent(
+    return DocumentoServico(
         id_integracao=reference,
         prestador=Prestador(
             **columns,

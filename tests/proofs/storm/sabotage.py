@@ -17,12 +17,12 @@ import gateway.plugnotas.payload
 import webhooks.gateway
 from gateway.whatsapp.messages import DocumentoMidia
 from proofs.storm.machines.zygote import main
+from state_machine.documents import Documento, service
 from state_machine.protocol.emission import Issued
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.port import InvoiceIntent
     from state_machine.invoice.session import EnviarArquivo
 
 
@@ -82,8 +82,8 @@ def other_dps() -> None:
     encode = gateway.nacional.payload.encode
 
     @wraps(encode)
-    def encoded(intent: InvoiceIntent) -> bytes:
-        return encode(replace(intent, descricao="outro serviço"))
+    def encoded(intent: Documento) -> bytes:
+        return encode(replace(service(intent), descricao="outro serviço"))
 
     gateway.nacional.payload.encode = encoded
 

@@ -18,20 +18,20 @@ from structlog.testing import capture_logs
 from bot.master_key import vault_of
 from bot.operator.reconcile import DIFFERS, lines, status_of
 from bot.orders.accept import Confirmed
-from gateway.nacional import payload as stored
 from gateway.nacional.layouts import parse
 from gateway.nacional.signature import pack, unpack
 from gateway.registry import REGISTRY
 from operations import services
 from operations.certificate import destroy_certificate, keep_certificate
 from operations.company import CompanyError, add_company
+from operations.person import issuer_of
 from operations.protocol import reprocess
 from persistence.people.companies import get_company
 from persistence.people.person import erase, find
 from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.rules import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
-from state_machine.documents import DocumentoServico
+from state_machine.documents import ConteudoServico, DocumentoServico, Tomador, dump, load
 from state_machine.protocol.channel import Ambiente, Canal, conversation
 from state_machine.protocol.emission import Absent
 from state_machine.services.codes import Servico
@@ -359,7 +359,7 @@ async def test_what_was_signed_is_what_leaves(road: Road, sefin: SefinSimulator)
         note = await _one_note(road, sefin, session)
     assert await pool.fetchval("SELECT bytes FROM nfse_emissao WHERE id = $1", emission) == signed
     assert note.dps_sha256 == hashlib.sha256(signed).hexdigest()
-    assert stored.decode(await pool.fetchval("SELECT intencao::text FROM nfse_emissao WHERE id = $1", emission))
+    assert load(await pool.fetchval("SELECT intencao::text FROM nfse_emissao WHERE id = $1", emission))
 
 
 async def test_an_equal_note_of_another_confirmation_gets_the_next_number(road: Road, sefin: SefinSimulator) -> None:
@@ -370,9 +370,9 @@ async def test_an_equal_note_of_another_confirmation_gets_the_next_number(road: 
 
     async def after_the_other(payload: bytes) -> Any:
         """Take the number for the same content under another reference."""
-        intent = stored.decode(before[0])
+        intent = load(before[0])
         other = replace(intent, id_integracao="de-antes-do-backup-r1-1")
-        made = await type(gateway).prepare(gateway, stored.encode(other), datetime.now(UTC))
+        made = await type(gateway).prepare(gateway, dump(other), datetime.now(UTC))
         sefin.submit(pack(made))
         gateway.submit = submit.__get__(gateway)
         return await submit(gateway, payload)
@@ -589,13 +589,13 @@ async def test_nothing_is_issued_beside_the_note_that_it_replaces(road: Road) ->
         origin=conversation("sem-par", 1, None),
         tentativa=1,
         empresa=empresa,
-        documento="12345678000195",
-        nome="PADARIA",
-        email=None,
-        valor=Decimal(1800),
-        descricao="consultoria",
-        servico=Servico(empresa.codigo_servico),
-        competencia=agora.date(),
+        documento=DocumentoServico(
+            prestador=issuer_of(empresa, Servico(empresa.codigo_servico)),
+            tomador=Tomador("12345678000195", "PADARIA"),
+            valor=Decimal(1800),
+            competencia=agora.date(),
+            descricao="consultoria",
+        ),
         substitui=987654321,
     )
     told = await house.door.complaint(house.database, confirmed)
@@ -723,7 +723,7 @@ async def test_the_code_is_chosen_among_the_companys_by_the_description(road: Ro
     row = await road.database.pool.fetchrow("SELECT * FROM nfse_emissao WHERE sessao_id = $1", session)
     assert b"<cTribNac>170101</cTribNac>" in row["bytes"]
     assert b"<cNBS>115061000</cNBS>" in row["bytes"]
-    confirmed = DocumentoServico(
+    confirmed = ConteudoServico(
         row["prestador_cnpj"], row["tomador_documento"], "170101", row["valor_servico"], row["competencia"],
         row["descricao_servico"],
     )  # fmt: skip

@@ -18,11 +18,12 @@ from gateway.lines import CallKind
 from gateway.port import Explicacao
 from gateway.registry import ChannelRow
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
+from state_machine.documents import service
 from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import (
     Absent,
+    Arquivo,
     CannotTell,
-    Documento,
     Found,
     Issued,
     Misconfigured,
@@ -39,9 +40,10 @@ from state_machine.values.documents import CNPJ
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from gateway.port import InvoiceIntent, Surroundings
+    from gateway.port import Surroundings
     from state_machine.cancellation.machine import MotivoCancelamento
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
+    from state_machine.documents import Documento
     from state_machine.protocol.audit import Listagem
     from state_machine.protocol.channel import Ambiente
     from state_machine.protocol.emission import Download, Finding, Outcome
@@ -92,7 +94,7 @@ class CityChannel:
         self.dies = False
         self._way = Destination(url, timeout=2.0, guard=around.guard, observe=tape.observe)
 
-    def key_for(self, intent: InvoiceIntent) -> CityKey:
+    def key_for(self, intent: Documento) -> CityKey:
         assert intent.rps is not None, "the engine numbers for this channel"
         cnpj = CNPJ(intent.prestador.cnpj)
         return CityKey(IdDPS(intent.prestador.municipio_ibge, cnpj, int(intent.rps.serie), intent.rps.numero))
@@ -103,20 +105,20 @@ class CityChannel:
             raise ValueError("the key is another company's")
         return found
 
-    def payload(self, intent: InvoiceIntent) -> bytes:
+    def payload(self, intent: Documento) -> bytes:
         body = {
             "chave": str(self.key_for(intent)),
             "referencia": intent.id_integracao,
             "prestador": intent.prestador.cnpj,
             "tomador": intent.tomador.documento,
             "valor": str(intent.valor),
-            "descricao": intent.descricao,
+            "descricao": service(intent).descricao,
             "competencia": intent.competencia.isoformat(),
             "servico": intent.prestador.codigo_servico,
         }
         return json.dumps(body, sort_keys=True).encode()
 
-    async def check(self, intent: InvoiceIntent) -> Rejected | None:
+    async def check(self, intent: Documento) -> Rejected | None:
         return None
 
     def explain(self, recusa: Rejected) -> Explicacao:
@@ -164,7 +166,7 @@ class CityChannel:
     async def download(self, prestador: str, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
         result = await self._call(prestador, CallKind.DOWNLOAD, f"/notas/{_number(id_externo)}/{formato}")
         if isinstance(result, Answer) and result.status == 200 and result.body.startswith((b"%PDF-", b"<nota>")):
-            return Documento(result.body, f"application/{formato}")
+            return Arquivo(result.body, f"application/{formato}")
         return NotReady("not now")
 
     async def cancel(self, prestador: str, id_externo: str, motivo: MotivoCancelamento) -> CancelOutcome:

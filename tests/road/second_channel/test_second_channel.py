@@ -16,9 +16,11 @@ from gateway.keys import IdDPS
 from gateway.registry import REGISTRY
 from operations.channel import choose
 from operations.company import add_company
+from operations.person import issuer_of
 from operations.protocol import CommandRefusedError
 from persistence.people.companies import get_company
 from proofs.demo.world import COMPANY
+from state_machine.documents import DocumentoServico, Tomador
 from state_machine.protocol.channel import Ambiente, Canal, Natureza, Origin
 from state_machine.protocol.emission import CannotTell
 from state_machine.services.codes import Servico
@@ -128,13 +130,13 @@ async def test_an_order_is_stored_as_its_channel_says(road: Road) -> None:
                 origin=Origin("agenda", "agenda-1", 1),
                 tentativa=1,
                 empresa=empresa,
-                documento="12345678000195",
-                nome="PADARIA",
-                email=None,
-                valor=Decimal(1800),
-                descricao="consultoria",
-                servico=Servico(empresa.codigo_servico),
-                competencia=agora.date(),
+                documento=DocumentoServico(
+                    prestador=issuer_of(empresa, Servico(empresa.codigo_servico)),
+                    tomador=Tomador("12345678000195", "PADARIA"),
+                    valor=Decimal(1800),
+                    competencia=agora.date(),
+                    descricao="consultoria",
+                ),
             )
             ordered = await road.house.door.accept(connection, confirmed, "agenda-1")
             statement = sa.text("SELECT * FROM nfse_emissao WHERE id = :id")

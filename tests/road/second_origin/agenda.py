@@ -9,8 +9,10 @@ import sqlalchemy as sa
 
 from bot.orders.accept import Confirmed
 from bot.orders.origins import OriginRow
+from operations.person import issuer_of
 from persistence.people.companies import get_company
 from persistence.rows import EmissionRow
+from state_machine.documents import DocumentoServico, Tomador
 from state_machine.protocol.channel import Origin
 from state_machine.services.codes import Servico
 
@@ -60,13 +62,13 @@ async def order_due(house: House) -> bool:
             origin=Origin(NAME, due.id, 1),
             tentativa=1,
             empresa=empresa,
-            documento=due.documento,
-            nome=None,
-            email=None,
-            valor=due.valor,
-            descricao="mensalidade",
-            servico=Servico(empresa.codigo_servico),
-            competencia=agora.date(),
+            documento=DocumentoServico(
+                prestador=issuer_of(empresa, Servico(empresa.codigo_servico)),
+                tomador=Tomador(due.documento, None),
+                valor=due.valor,
+                competencia=agora.date(),
+                descricao="mensalidade",
+            ),
         )
         emissao_id = await house.door.accept(connection, confirmed, due.id)
         await connection.execute(_ORDERED, {"id": due.id, "emissao_id": emissao_id})

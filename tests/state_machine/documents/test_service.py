@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state_machine.documents import DocumentoServico, divergencia
+from state_machine.documents import ConteudoServico, divergencia
 from state_machine.values.text import latin1
 from tests.state_machine.made_emissions import CONTEUDO, nota
 
@@ -36,7 +36,7 @@ def test_every_field_is_in_the_fingerprint(campo):
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"])), st.integers(1, 10**15))
 def test_the_fingerprint_is_the_one_that_rows_of_earlier_releases_hold(texto, centavos):
     """SHA-256 over canonical JSON, byte for byte as an independent encoder writes it."""
-    conteudo = DocumentoServico("1", "2", "17.01", Decimal(centavos) / 100, date(2026, 1, 2), texto)
+    conteudo = ConteudoServico("1", "2", "17.01", Decimal(centavos) / 100, date(2026, 1, 2), texto)
     content = {
         "prestador": "1",
         "tomador": "2",
@@ -50,7 +50,7 @@ def test_the_fingerprint_is_the_one_that_rows_of_earlier_releases_hold(texto, ce
 
 def test_the_fingerprint_is_a_fixed_value():
     """Rows keep it for years: another algorithm would make a conflict of every open emission."""
-    conteudo = DocumentoServico(
+    conteudo = ConteudoServico(
         "11222333000181", "12345678000195", "17.01", Decimal("1500.00"), date(2026, 11, 21), "Ação"
     )
     assert conteudo.impressao == "2be2682b2380339f7a85b9bb08b51c59a3732f5a9933c12319d6871d169a4678"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from state_machine.cancellation.machine import StatusNota
-from state_machine.documents import DocumentoServico
+from state_machine.documents import ConteudoServico
 from state_machine.protocol.audit import Diferenca, DifferenceKind, Nossa, Periodo, compare
 from state_machine.protocol.emission import Nota, Situacao, StatusEmissao
 
@@ -18,7 +18,7 @@ AGORA = datetime(2026, 11, 22, 15, tzinfo=UTC)
 PERIODO = Periodo.ultimos(3, AGORA)
 ONTEM = AGORA - timedelta(days=1)
 CNPJ, PADARIA = "11222333000181", "12345678000195"
-CONTEUDO = DocumentoServico(CNPJ, PADARIA, "17.01", Decimal("1500.00"), date(2026, 11, 21), "Consultoria")
+CONTEUDO = ConteudoServico(CNPJ, PADARIA, "17.01", Decimal("1500.00"), date(2026, 11, 21), "Consultoria")
 AQUI = Nossa(
     emissao_id=7,
     id_integracao="211126-07f40961-r1-1",

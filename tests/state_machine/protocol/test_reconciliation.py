@@ -11,8 +11,8 @@ from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import (
     Absent,
     Accepted,
+    Arquivo,
     CannotTell,
-    Documento,
     Duplicate,
     Found,
     Issued,
@@ -333,7 +333,7 @@ def test_a_note_is_adopted_when_its_content_was_seen_or_its_xml_never_comes():
 
 def test_a_note_whose_xml_is_there_in_an_unknown_layout_waits_for_nothing():
     """Its summary counts at once, and what the XML does show must be what was confirmed."""
-    xml = Documento(b"<NFe/>", "application/xml")
+    xml = Arquivo(b"<NFe/>", "application/xml")
     passo = after_query(andamento(), Found(NOTAS["sem_xml"], xml), depois(), POLITICA)
     assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.CONCLUIDO, "autorizada", None)
     outra = replace(NOTAS["sem_xml"], descricao="Outro serviço")

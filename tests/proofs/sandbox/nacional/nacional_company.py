@@ -16,8 +16,8 @@ from gateway.certificate.connections import client_context
 from gateway.nacional.dps import Circunstancias, build, id_dps
 from gateway.nacional.layouts import Layout
 from gateway.nacional.signature import pack, sign, unpack
-from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
 from proofs.sandbox.nacional.sefin import BASE, NacionalConfig, SefinSimulator
+from state_machine.documents import DocumentoServico, Prestador, Rps, Tomador
 from state_machine.protocol.channel import Ambiente
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LETTERS = "12ABC34501DE35"
 PADARIA = "12345678000195"
 
 
-def invoice(numero: int = 1, **changes: Any) -> InvoiceIntent:
+def invoice(numero: int = 1, **changes: Any) -> DocumentoServico:
     """An invoice of Ana's to a bakery; ``changes`` are fields of it, of its ``prestador`` or of its ``tomador``."""
     prestador = {
         "cnpj": ANA,
@@ -41,7 +41,7 @@ def invoice(numero: int = 1, **changes: Any) -> InvoiceIntent:
         "aliquota": None,
         **changes.pop("prestador", {}),
     }
-    return InvoiceIntent(
+    return DocumentoServico(
         **{
             "id_integracao": f"prosa-{numero}-1",
             "prestador": Prestador(**prestador),
@@ -55,7 +55,7 @@ def invoice(numero: int = 1, **changes: Any) -> InvoiceIntent:
     )
 
 
-def unsigned(intent: InvoiceIntent, **changes: Any) -> bytes:
+def unsigned(intent: DocumentoServico, **changes: Any) -> bytes:
     """The DPS of an invoice as the product builds it, a minute ago."""
     facts = {
         "layout": Layout(),
@@ -81,7 +81,7 @@ class Company:
         context = client_context(self.made.key_pem, chain, also_trusted=self.sefin.authority.ca_file)
         return httpx.AsyncClient(base_url=self.sefin.url + BASE, verify=context)
 
-    def signed(self, intent: InvoiceIntent, **changes: Any) -> bytes:
+    def signed(self, intent: DocumentoServico, **changes: Any) -> bytes:
         """The DPS of an invoice, signed."""
         return sign(unsigned(intent, **changes), str(id_dps(intent)), self.made.rsa, self.made.certificate)
 
@@ -94,7 +94,7 @@ class Company:
         """Send a signed DPS."""
         return await self.http.post("/nfse", json={"dpsXmlGZipB64": pack(xml)})
 
-    async def issue(self, intent: InvoiceIntent | None = None, **changes: Any) -> dict[str, Any]:
+    async def issue(self, intent: DocumentoServico | None = None, **changes: Any) -> dict[str, Any]:
         """Send an invoice that must be taken; returns the answer with the note's ``xml``."""
         answer = await self.post(self.signed(intent or invoice(), **changes))
         assert answer.status_code == 201, answer.text

@@ -18,12 +18,12 @@ from gateway.keys import ChaveNFSe
 from gateway.nacional.dps import id_dps
 from gateway.nacional.note import read
 from gateway.nacional.signature import unpack
-from gateway.port import Tributos
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.ledger import Ledger
 from proofs.sandbox.nacional.authority import Authority
 from proofs.sandbox.nacional.errors import Shape
 from proofs.sandbox.nacional.sefin import BASE, NacionalConfig
+from state_machine.documents import Tributos
 from tests.patience import PATIENCE
 from tests.proofs.sandbox.nacional.nacional_company import ANA, LETTERS, PADARIA, Company, invoice, opened, unsigned
 

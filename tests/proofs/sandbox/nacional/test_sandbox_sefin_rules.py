@@ -14,11 +14,11 @@ from gateway.nacional.dps import id_dps
 from gateway.nacional.event import build_cancellation
 from gateway.nacional.layouts import Layout
 from gateway.nacional.signature import pack, sign, unpack
-from gateway.port import Substituicao, Tomador, Tributos
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.nacional.rules import Checks, City
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
+from state_machine.documents import Substituicao, Tomador, Tributos
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.documents import CNPJ
 from tests.proofs.sandbox.nacional.nacional_company import ANA, LETTERS, PADARIA, Company, invoice, opened, unsigned
