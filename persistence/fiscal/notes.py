@@ -28,7 +28,6 @@ _RECORD = (
     insert(nfse_processada)
     .values(
         status=StatusNota.AUTORIZADO,
-        # An integer is taken by a column of text and by one of integers: a next release may change its type.
         c_stat=sa.type_coerce(sa.bindparam("b_c_stat", type_=sa.Integer), sa.Integer),
         protocolo=sa.func.coalesce(sa.bindparam("b_protocolo", type_=sa.Text), _emission(nfse_emissao.c.protocolo)),
         conteudo_visto_em=sa.case((sa.bindparam("b_visto", type_=sa.Boolean), sa.func.now())),

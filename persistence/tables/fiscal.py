@@ -35,8 +35,7 @@ numeracao = sa.Table(
     sa.Column("primeiro", sa.BigInteger, nullable=False),  # earlier numbers are another program's
     sa.Column("ultimo", sa.BigInteger, nullable=False),
     sa.Column("bloqueado", sa.Text),  # why no number is given out, null when they are
-    # The release before names these four in ON CONFLICT, so the model joins them after it: until then a series that
-    # numbers one model is refused to another.
+    # Without the model: a series that numbers one is refused to another.
     sa.UniqueConstraint("empresa_id", "municipio", "serie", "ambiente"),
     sa.CheckConstraint("modelo IN ('nfse', '55', '65')", name="modelo"),
     sa.CheckConstraint("ambiente IN ('producao', 'homologacao')", name="ambiente"),
@@ -185,7 +184,7 @@ nfse_processada = sa.Table(
     sa.Column("status", sa.Text, nullable=False),  # autorizado | cancelamento_pendente | cancelado
     sa.Column("cancelado_em", MOMENT),
     sa.Column("protocolo_cancelamento", sa.Text),
-    # A number, in text: the release before gives it as text. This one gives an integer, so that the next may change it.
+    # A number, in text; what is written is an integer.
     sa.Column("c_stat", sa.Text),
     sa.Column("url_xml", sa.Text),
     sa.Column("url_pdf", sa.Text),
