@@ -18,7 +18,7 @@ from redis.exceptions import ConnectionError as AwayError
 from redis.exceptions import RedisError, ResponseError
 from redis.exceptions import TimeoutError as LateError
 
-from persistence.conversations.snapshots import strictly
+from persistence.conversations.snapshots import strict
 from state_machine.invoice.session import Sessao
 
 CONNECTIONS = 256  # more than a process has turns; one more is refused as if Redis were away
@@ -74,7 +74,7 @@ log = structlog.get_logger(__name__)
 
 REWRITE_PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0)  # seconds; a file of live sessions is written within one
 
-_SESSAO, _STORED = TypeAdapter(Sessao), strictly(Sessao)
+_SESSAO, _STORED = TypeAdapter(Sessao), strict(Sessao)
 
 
 class LiveSessions:

@@ -34,13 +34,13 @@ class UnreadableDraftError(ProsaError, ValueError):
     code = "unreadable_draft"
 
 
-def strictly(kind: Any) -> TypeAdapter[Any]:
+def strict(kind: Any) -> TypeAdapter[Any]:
     """Return what reads a list of such values, and refuses every field and word that it does not know."""
     # a list: pydantic gives its own configuration only to dataclasses inside of something
     return TypeAdapter(list[kind], config=ConfigDict(extra="forbid"))
 
 
-_STORED = strictly(tuple[Rascunho, NotaIgual | None])
+_STORED = strict(tuple[Rascunho, NotaIgual | None])
 STEP = frozenset(
     {"sessao_id", "de", "para", "evento", "snapshot_reason", "revisao", "detalhe", "correlacao"}
 )  # the columns of ``transicoes`` that its writer gives
