@@ -21,12 +21,14 @@ import asyncpg
 import pytest
 import redis
 
+from operations.batches import upload
+from persistence.batches import records
 from persistence.embedded import postgres
 from proofs.sandbox.mailbox import Mailbox
 from proofs.sandbox.nacional.authority import Authority
 from proofs.sandbox.plugnotas.model import CANCELLED
 from tests import children
-from tests.made_batches import confirmed
+from tests.made_batches import QUEM, listed
 from tests.road.road_people import PADARIA, Person, new_phone, unlike, until
 from tests.road.road_process import ROOT
 from tests.road.road_stage import LEASES, open_stage, waits_passing
@@ -257,9 +259,13 @@ async def _begin(releases: Releases) -> Begun:
     await cancelling.touch("Cancelar a nota")
     await until(lambda: pool.fetchval("SELECT count(*) FROM cancelamento WHERE estado = 'pendente'"), LIMIT)
     releases.box.weather = lambda command: "451 later" if command == "rcpt" and len(releases.box.kept) >= 2 else None
-    lista = await confirmed(stage.database, "a.csv", *EMAILS)
+    lista, _ = await upload(
+        stage.database, await pool.fetchval("SELECT id FROM empresa"), listed("a.csv", *EMAILS), QUEM
+    )
+    async with stage.database.transaction() as connection:
+        assert await records.confirm(connection, lista.id, lista.revisao, QUEM)
     half = "SELECT count(*) = 2 FROM lote_linhas WHERE lote_id = $1 AND estado = 'DONE'"
-    await until(lambda: pool.fetchval(half, lista), LIMIT)
+    await until(lambda: pool.fetchval(half, lista.id), LIMIT)
     meta.faults.set("erro_500", method="POST")
     await unheard.tell(unlike())
     queued = "SELECT EXISTS (SELECT FROM outbox WHERE conversa = $1 AND run_at IS NOT NULL)"
@@ -269,7 +275,7 @@ async def _begin(releases: Releases) -> Begun:
     gateway.clear()
     meta.faults.clear()
     releases.box.weather = lambda _: None
-    return Begun(asked, partial, refused, emitting, cancelling, note, unheard, unread, lista)
+    return Begun(asked, partial, refused, emitting, cancelling, note, unheard, unread, lista.id)
 
 
 async def test_this_release_finishes_what_the_one_before_had_begun(releases: Releases) -> None:
