@@ -14,7 +14,7 @@ import tarfile
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -122,7 +122,7 @@ async def opened(url: str, redis_url: str, before: Path, cwd: Path) -> AsyncIter
     phones, authority = [new_phone() for _ in range(40)], Authority(cwd / "authority")
     box = Mailbox(accounts={"ana": "segredo"}, starttls=authority.server_context())
     async with box.listening() as port:
-        settings = {
+        settings: dict[str, Any] = {
             "PROSA_SESSION_TTL_SECONDS": "3600",
             "PROSA_SMTP_URL": f"smtp://ana:segredo@127.0.0.1:{port}",
             "PROSA_SMTP_CA_FILE": str(authority.ca_file),
