@@ -1,6 +1,12 @@
 """Every setting of the program, read once from ``PROSA_…`` variables, ``.env`` or secret files.
 
 Says in Portuguese what pydantic found wrong in the settings; it repeats no value, which may be a secret.
+
+To add a setting: a field of ``Settings`` under its subject, with default and bounds; a secret is a ``SecretStr``, and
+joins ``require_secrets`` if Prosa must not start without it. The composition root (``bot/house.py``, ``bot/wiring``)
+passes it down. Then its row in ``docs/settings.md``, its line in ``.env.example`` and in ``docker-compose.yml``, or
+its name in ``NOT_PASSED`` of ``tests/repository/test_compose.py``. ``tests/repository/test_docs.py`` compares all of
+them.
 """
 
 from __future__ import annotations

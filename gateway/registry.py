@@ -1,4 +1,12 @@
-"""Names the channels that this release knows, opens them, and hands out the one that a company or an emission names."""
+"""Names the channels that this release knows, opens them, and hands out the one that a company or an emission names.
+
+To add a channel: a folder in ``gateway`` whose adapter has the methods of ``Adapter`` (``gateway/port.py``) and raises
+for nothing that the authority does. Answers are values of ``state_machine/protocol/emission.py``; what is not plainly
+something else is ``Unknown``. Calls go through a ``Destination`` inside ``self.lines.call``. Its key is a frozen value
+on which the authority is unique; its ``Natureza`` says how a lost answer is asked about. Then a row in ``REGISTRY``,
+its name in ``Settings.gateway``, its settings. Test against a simulator over HTTP; ``tests/road/second_channel`` is a
+whole example, and what reads a webhook is ``read_hints`` in ``bot/house.py``.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,13 @@ What a release before stored is read: fields are added with defaults, never rena
 or with a word that is none, raises ``MisshapenRowError`` (it fails, and is quarantined in the end).
 
 The kinds of messages in the outbox: a text, with buttons, a list, a secret link or none, or a document; one parser.
+
+To add a kind of inbox row: a frozen dataclass that extends ``RowKind``, a member of ``Row``, and an example in
+``STORED`` of ``tests/persistence/rows/test_inbox_rows.py``. Who makes it puts ``Arrival.of`` with a ``chave`` that is
+unique for ever, by ``Inbox.put_in``, in the transaction that decides it. Its one handler is in ``handlers()`` of its
+subject, else in ``bot/wiring/handlers.py``; it marks its rows done in its own transaction and rings after.
+``tests/repository/test_house.py`` fails without a handler. Test in ``tests/road`` that it is handled, and that the
+same ``chave`` put again returns 0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Logs that follow one invoice from webhook to note and hold no personal data: only named fields pass."""
+"""Logs that follow one invoice from webhook to note and hold no personal data: only named fields pass.
+
+To add a field of the log: ``ALLOWED``, after asking whether it can ever hold a person's data. An event is a row of
+``docs/runbook.md``.
+"""
 
 from __future__ import annotations
 

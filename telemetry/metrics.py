@@ -1,4 +1,10 @@
-"""Every metric that the product shows to its operator, named and explained in one place."""
+"""Every metric that the product shows to its operator, named and explained in one place.
+
+To add a metric: an instrument here with its help; a counter is named without ``_total``, and labels have few, known
+values. Count where it happens; a count of rows is set at the scrape (``webhooks/app.py``). Then its row in
+``docs/runbook.md``, the help verbatim, and an alarm in ``docs/assets/alarmes.yml`` if it is worth one.
+``tests/repository/test_docs.py`` and ``tests/repository/test_alarms.py`` compare.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """The webhooks as one aiohttp application: routes, size limit, 503 while the process ends.
 
 Tells the operator's machines how the process is: health and metrics, without personal data.
+
+To add a route for machines: it here, its handler in this package, its bounds in ``bodies``, its row in
+``docs/webhooks.md``. It ends at ``Inbox.put``. Tests are in ``tests/webhooks``.
 """
 
 from __future__ import annotations

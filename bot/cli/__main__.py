@@ -1,4 +1,13 @@
-"""The command line: reads words, starts what they ask for, says in one sentence what went wrong."""
+"""The command line: reads words, starts what they ask for, says in one sentence what went wrong.
+
+To add a command: what it does is a function in ``operations`` (rows) or ``bot/operator`` (the installation). It
+returns the lines to print, raises ``CommandRefusedError`` with a Portuguese sentence, and writes its audit row in the
+same transaction. Its words are a function in a module of ``bot/cli``, whose docstring and every ``help`` are the
+Portuguese help; ``bot/cli/fiscal.py`` is the pattern. It imports inside the function all but typer and
+``bot.cli.opening``. Its name is given here or in the family's ``add_to``; one that needs a simulator stands in
+``proofs/commands``, ``proofs/__main__.py`` and ``_OF_CLONES`` of ``bot/cli/words.py``. Then a row in ``docs/cli.md``.
+``tests/bot/cli/test_cli.py`` and ``tests/repository/test_docs.py`` name what is missing.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,13 @@
 """What a subject of conversation is, what it gets for a turn, and how it names the inbox rows that are its own.
 
 Finds out whose document it is: remembered, or asked of the public register; without its answer the turn goes on.
+
+To add a subject: a class in ``bot/subjects`` with what ``Subject`` asks for, made from one ``Resources``, and a row in
+``SUBJECTS`` (``bot/wiring/handlers.py``). ``take`` returns ``None`` and has changed nothing, or does all in one
+``Resources.committing``, rings, and returns ``turn.chegada.ids``. An answer that decides nothing asks ``turn.voice()``
+first. Its buttons stand in ``actions``, its deadlines in ``deadlines`` (with a row of ``docs/runbook.md``), its words
+in ``extractor/requests``, its decisions in ``state_machine``. It calls the outside through ``bot/ports.py`` only.
+``tests/road/talk/test_added_subject_road.py`` has the smallest one: its summary's button must still issue.
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@
 Runs the periodic jobs on every replica, each slot of a job on one of them.
 
 Moves the history's row on, and has Redis and the file remember how far it was.
+
+To add a periodic job: a function that takes a ``JobContext`` and returns how many pieces it did, with one sentence of
+docstring; a row in ``JOBS``, with why a second run of one slot does no harm; a row in ``docs/runbook.md`` with the
+docstring verbatim. What it needs besides is a field of ``JobContext``, set in ``bot/house.py`` and
+``tests/bot/loops/test_schedule.py``. Test one run, and two.
 """
 
 from __future__ import annotations

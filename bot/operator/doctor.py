@@ -532,10 +532,10 @@ async def _webhook(settings: Settings, address: str) -> Achado:
     """Knock at the registered address, if it is ours: what the gateway reaches, this machine reaches too."""
     subject = "gateway: webhook"
     if not address:
-        why = "não vi nenhum cadastrado no gateway; sem ele as notas só andam pelas consultas (README, 4)"
+        why = "não vi nenhum cadastrado no gateway; sem ele as notas só andam pelas consultas (docs/install.md, 4)"
         return aviso(subject, f"{why}{_UNSURE}")
     if not any(address.endswith(f"{_HOOK}{part.decode()}") for part in settings.gateway_paths):
-        why = "o endereço cadastrado não termina em /webhooks/gateway/ e o segredo daqui. Cadastre de novo (README, 4)"
+        why = "o cadastrado não termina em /webhooks/gateway/ e o segredo daqui. Cadastre de novo (docs/install.md, 4)"
         return aviso(subject, f"{why}{_UNSURE}")
     url = URL(address)
     answer = await _ask(origin(url), url.raw_path, {})

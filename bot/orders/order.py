@@ -1,4 +1,12 @@
-"""Carries orders to the authority: the protocol of one kind of order, and the engine that runs every kind."""
+"""Carries orders to the authority: the protocol of one kind of order, and the engine that runs every kind.
+
+To add a kind of order: its policy, a pure module in ``state_machine``; its call in ``bot/ports.py`` and the adapters,
+with a ``CallKind`` in ``gateway/lines.py``; its table and statements in ``persistence/fiscal``, with ``Leases`` of
+``persistence/claims.py``; a class here with the methods of ``Order``, and a row in ``ORDERS``
+(``bot/wiring/handlers.py``). ``claim`` or ``prepare`` stores as being sent what may be sent, so that after a crash it
+is asked about. Log events are rows of ``docs/runbook.md``, its name one of ``OPERACOES`` of the console. Test a lost
+answer, a crash between claim and call, a late commit; ``tests/bot/orders/test_order.py`` has the smallest kind.
+"""
 
 from __future__ import annotations
 

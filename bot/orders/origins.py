@@ -1,6 +1,11 @@
 """Who may order an invoice, how staff call each of them, and how it hears what becomes of it: a row for each kind.
 
 Tells people in time that their invoice or cancellation takes long, whatever it waits for.
+
+To add an origin: who orders makes a ``Confirmed`` (``bot/orders/accept.py``) with an ``Origin`` whose id no other has,
+and calls ``House.door.accept`` in the transaction that keeps that it was ordered. A row in ``ORIGINS`` says how it
+stores ``News``, each ``chave`` once, and how staff call it. Test: issued once, told, cancelled, killed half-way;
+``tests/road/second_origin`` is a whole example.
 """
 
 from __future__ import annotations

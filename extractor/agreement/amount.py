@@ -114,7 +114,7 @@ OFFERED: Final = 0.02  # less sure than this, a reading is not offered
 ALONE: Final = 3  # words of a message that is an amount and nothing else
 SURE_OTHER: Final = 0.95  # so sure that another amount is the invoice's, and
 SURER_BY: Final = 0.1  # by so much surer than of the one that is taken, that it is asked
-WITH_MODEL: Final = 0.5  # as sure as this, an amount that a model names too is certain: docs/adr/0060
+WITH_MODEL: Final = 0.5  # as sure as this, an amount that a model names too is certain: docs/adr/0015
 DENIED_BY_NOBODY: Final = frozenset({Motivo.VARIOS, Motivo.DISCORDANCIA})  # any other doubt says why it is no amount
 WORD: Final = re.compile(r"[a-z]{4,}")
 # "a nota de agora é só a parte dela": which of two amounts is billed is said by words that neither reader is sure of.

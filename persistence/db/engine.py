@@ -4,7 +4,7 @@ Owns the two spellings of a database address; it opens nothing.
 
 Up to ``size`` connections to PostgreSQL, handed on only when their last use has ended.
 
-What asyncpg's own pool does otherwise is in docs/adr/0012-database-and-redis-access.md. Nobody here changes a session,
+What asyncpg's own pool does otherwise is in docs/adr/0022-libraries-and-servers.md. Nobody here changes a session,
 so nothing is to be reset.
 """
 

@@ -1,4 +1,11 @@
-"""Every other sentence that a user reads; short, warm, precise pt-BR. See also ``questions`` and ``resumo``."""
+"""Every other sentence that a user reads; short, warm, precise pt-BR. See also ``questions`` and ``resumo``.
+
+To add a message to people: a function here, in ``questions`` or ``acts`` beside it, in ``texts`` for one subject, or
+in ``state_machine/invoice/summary.py``; nowhere else. It says what happened, what was kept, what to do next. With
+buttons Meta takes 1,024 characters, three buttons, 20 characters a title. ``outras`` are shorter wordings for when it
+would be what the person read last. What people ask is a ``Tema`` in ``knowledge`` with its source and the day it was
+written.
+"""
 
 from __future__ import annotations
 

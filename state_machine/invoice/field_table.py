@@ -1,4 +1,14 @@
-"""One row for each field of an invoice: how it is called, asked, checked, shown, read and stored."""
+"""One row for each field of an invoice: how it is called, asked, checked, shown, read and stored.
+
+To add a field: a member of ``Campo``, its attribute in ``Rascunho`` and in ``Resposta``
+(``extractor/model/prompt.py``), a row here. If rules read it: a module in ``extractor/fields``, called by ``_extras``
+in ``extractor/rules.py``; digits also need a ``Kind`` and a marker, else they are read as the amount. If it goes out:
+its attribute in ``state_machine/documents.py``, filled by ``confirmed_of`` (``bot/conversation/effects.py``), the
+payload, and ``refused`` with its path in ``gateway/plugnotas/outcome.py``. A row with ``column`` needs a migration.
+Examples: ``tests/state_machine/made_sessions.py``, ``PALAVRA`` in ``tests/state_machine/catalogue/test_questions.py``,
+``NOTHING`` in the tests of the model. What people may write: ``docs/extraction.md``, ``docs/usuarios.md``.
+``test_field_table.py`` names what is missing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Decides what an event does to a session: a table of pure rules."""
+"""Decides what an event does to a session: a table of pure rules.
+
+To add an event: a class in ``state_machine/machine/events.py`` (its union and ``EVENTOS``) and an example in
+``EXEMPLOS`` of ``proofs/diagrams/session.py``. To add a state: ``state_machine/invoice/session.py`` with
+``REASON_ON_ENTRY`` and one of the sets beside it, its rows in ``docs/estados.md`` and ``docs/suporte.md``, its words
+in ``webhooks/console/render/labels.py`` and ``webhooks/console/pages/why.py``. Then ``REGRAS`` or ``IGNORADOS`` here,
+which cover every pair; a state is entered through ``entra``. New arrows stand in ``OURS`` of
+``tests/state_machine/machine/test_diagram.py``. The page is made by ``python -m proofs.diagrams.session
+docs/estados.md``. Where an index knows the state, ``tests/persistence/test_state_sets.py`` asks for a migration.
+"""
 
 from __future__ import annotations
 

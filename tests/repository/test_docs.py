@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import unicodedata
 from functools import cache
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-READMES = (ROOT / "README.md", ROOT / "README.pt-BR.md")
+READMES = (ROOT / "README.md", DOCS / "README.pt-BR.md")
+CONTRIBUTING, INDEX = (DOCS / name for name in ("CONTRIBUTING.md", "index.md"))
 SETTINGS, RUNBOOK, CLI = (DOCS / name for name in ("settings.md", "runbook.md", "cli.md"))
 # Read by docker compose, not by the program.
 COMPOSE_ONLY = {"POSTGRES_PASSWORD", "POSTGRES_APP_PASSWORD", "REDIS_PASSWORD"}
@@ -41,12 +43,19 @@ MODULE = re.compile(
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 MACHINE = re.compile(r"(?<![\w.])/(?:home|Users|work|mnt)/\w")  # an absolute path of somebody's machine
 REGISTRY = re.compile(r"https?://[^\s'\"]*(?:/simple\b|pypi|pythonhosted)|--(?:extra-)?index-url[ =]")
+PATH = re.compile(r"[\w.-]+(?:/[\w-]+)+(?:\.\w+)*")
+SEAM = re.compile(r"^\| an? .+ \| `([\w/]+\.py)` \|$", re.MULTILINE)
+LINES_OF_A_RECIPE = 9
 LINES_OF_A_RECORD = 40
+FORMER_RECORDS = range(1, 73)  # the numbers that issues, commits and releases of before November 2026 name
+# Whoever adds words takes others away.
+WORDS = dict.fromkeys(READMES, 600) | {CONTRIBUTING: 1_500}
+WORDS_OF_RECORDS, WORDS_OF_ALL = 7_500, 64_000
 RECORD = re.compile(
     r"# \d+\. [^\n]+\n\nStatus: .+?\n\n\*\*[^*]+\.\*\*\n\n## Situation\n.+\n## Decision\n.+\n## Consequences\n.+",
     re.DOTALL,
 )
-REPLACES = re.compile(r"Replaces (\d+)–(\d+)")
+FORMER = re.compile(r"^\| \d+ \| \[[^|]+\| ([\d, ]+) \|$", re.MULTILINE)
 
 
 @cache
@@ -114,33 +123,62 @@ def test_every_module_that_a_page_names_exists(page: Path) -> None:
         assert (ROOT / name).is_file(), name
 
 
-def test_every_test_that_a_recipe_runs_exists() -> None:
-    """The checks of the recipes are paths of this tree."""
-    named = re.findall(r"(?<![\w/])tests(?:/\w[\w.-]*)+", (ROOT / "CONTRIBUTING.md").read_text())
+def test_every_path_of_contributing_exists() -> None:
+    """What CONTRIBUTING sends its readers to is a path of this tree."""
+    inline = re.findall(r"`([^`]+)`", FENCE.sub("", CONTRIBUTING.read_text()))
+    named = [path for code in inline for path in PATH.findall(code)]
     assert named
-    assert [path for path in named if not (ROOT / path.rstrip(".")).exists()] == []
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("seam", SEAM.findall(CONTRIBUTING.read_text()))
+def test_a_recipe_stands_at_the_head_of_the_module_that_is_changed_first(seam: str) -> None:
+    """The module of each row of "To add" says the steps, and every path that it names exists."""
+    module = ROOT / seam
+    _, _, steps = (ast.get_docstring(ast.parse(module.read_text())) or "").partition("\n\nTo add ")
+    assert steps
+    assert len(steps.splitlines()) <= LINES_OF_A_RECIPE
+    assert [
+        path for path in PATH.findall(steps) if not ((ROOT / path).exists() or (module.parent / path).exists())
+    ] == []
+
+
+def test_no_recipe_is_missing_in_contributing() -> None:
+    """A module that says steps has its row, by which a stranger finds it."""
+    written = {
+        str(path.relative_to(ROOT)) for path in tracked() if path.suffix == ".py" and "\nTo add " in path.read_text()
+    }
+    assert written == set(SEAM.findall(CONTRIBUTING.read_text()))
 
 
 def test_the_index_names_every_page() -> None:
     """No page of the documentation is an orphan."""
-    linked = {(DOCS / target.partition("#")[0]).resolve() for target in LINK.findall((DOCS / "index.md").read_text())}
+    linked = {(DOCS / target.partition("#")[0]).resolve() for target in LINK.findall(INDEX.read_text())}
     missing = [page.name for page in DOCS.rglob("*.md") if page.name != "index.md" and page.resolve() not in linked]
     assert missing == []
 
 
 def test_decision_records_are_short_and_numbered_without_gaps() -> None:
-    """A record has its number in name and title; a missing number is one that another record says it replaces."""
+    """A record has its number in name and title, and the numbers have no gap."""
     records = {int(record.name[:4]): record.read_text() for record in sorted((DOCS / "adr").glob("*.md"))}
-    replaced = {
-        number
-        for text in records.values()
-        for first, last in REPLACES.findall(text)
-        for number in range(int(first), int(last) + 1)
-    }
-    assert set(range(1, max(records) + 1)) - records.keys() == replaced - records.keys()
+    assert list(records) == list(range(1, len(records) + 1))
     for number, text in records.items():
         assert text.startswith(f"# {number}. "), number
         assert len(text.splitlines()) <= LINES_OF_A_RECORD, number
+
+
+def test_every_former_number_of_a_record_leads_to_one_of_today() -> None:
+    """The index names each number that records once had, at one record of today."""
+    named = [int(number) for cell in FORMER.findall(INDEX.read_text()) for number in cell.split(", ")]
+    assert sorted(named) == [*FORMER_RECORDS]
+
+
+def test_the_words_stay_few() -> None:
+    """A page that everybody reads is short, and all pages together have a bound."""
+    words = {page: len(page.read_text().split()) for page in pages()}
+    assert {page.name: words[page] for page, most in WORDS.items() if words[page] > most} == {}
+    assert sum(count for page, count in words.items() if page.parent.name == "adr") <= WORDS_OF_RECORDS
+    assert sum(words.values()) <= WORDS_OF_ALL
 
 
 @pytest.mark.parametrize("record", sorted((DOCS / "adr").glob("*.md")), ids=lambda record: record.name[:4])
@@ -220,7 +258,8 @@ def test_the_two_readmes_tell_the_same() -> None:
     english, portuguese = (readme.read_text() for readme in READMES)
     assert len(HEADING.findall(FENCE.sub("", english))) == len(HEADING.findall(FENCE.sub("", portuguese)))
     first, second = (
-        {target for target in LINK.findall(text) if not target.startswith("README")} for text in (english, portuguese)
+        {file for target in LINK.findall(page.read_text()) if (file := (page.parent / target).resolve()) not in READMES}
+        for page in READMES
     )
     assert first == second
 

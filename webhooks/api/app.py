@@ -1,4 +1,9 @@
-"""The API as an aiohttp application to be mounted: the caller, then the route; a problem document, whatever fails."""
+"""The API as an aiohttp application to be mounted: the caller, then the route; a problem document, whatever fails.
+
+To add a route: a row in ``ROUTES``, which the caller's key guards by itself; its models in ``submission``, its
+refusals in ``PROBLEMAS`` of ``problems``. What makes something is a ``Resource``, which keeps the caller's key. Then
+its rows in ``docs/api.md`` and tests in ``tests/webhooks/api``.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,13 @@ The console's own styles and scripts, served from memory.
 Tells open pages that something changed, by server-sent events or to who asks; what changed they fetch themselves.
 
 Every route of the console and the least role that passes it, in one table; docs and tests are made from it.
+
+To add a page or an action: a row in ``ROTAS`` with its least role; a handler in ``pages``, or in ``actions``, where it
+is an inbox row, an audit row and an idempotency record in one transaction (``actions/form.py``); what it reads in
+``persistence/staff``, limited by ``visita.staff.alcance``; a template that extends ``base.html``, with the field
+``csrf`` in a form and no inline script. A link in the menu is a row in ``access/visit.py``. Then ``python -m
+proofs.scripts.route_table docs/console.md``. ``tests/webhooks/console/access/test_console_routes.py`` tries every
+route with every role.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ Renders the public pages, each whole in itself, and sets their headers.
 ``/certificado/{token}``: shows a form to whoever holds the link, and takes one certificate by it.
 
 ``/descadastro/{token}``: whoever got a mail says no to more of them, with one click (RFC 8058).
+
+To add a page for people without a login: its route and page here, and its template. The address is the right, so it is
+long, ends by itself, and is masked in ``telemetry/logs.py``. Tests are in ``tests/webhooks``.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 What the words of a turn say to an invoice: one event, or a request that is about something else.
 
 Answers what people ask about invoices already issued.
+
+To add a speech act: a member of ``Ato`` (``extractor/contract.py``), a row that recognises it in
+``extractor/utterance.py``, and its rows in ``ANSWERS``; a test names the pairs of act and moment that lack one.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ def test_the_stored_invoice_comes_back_whole() -> None:
 
 
 def test_absence_is_sure_after_three_looks_over_forty_seconds() -> None:
-    """ADR 42: an acceptance 40 s late is still met by a look; what stands is told by the reference in the DPS."""
+    """ADR 10: an acceptance 40 s late is still met by a look; what stands is told by the reference in the DPS."""
     politica, now = Politica().de(NATUREZA), datetime.now(UTC)
     conteudo = ConteudoServico(COMPANY, "11144477735", "010101", Decimal("1500.00"), date(2026, 11, 20), "Consultoria")
     asked = Andamento("zap-7-1", conteudo, conteudo.impressao, StatusEmissao.DESCONHECIDO, now, duvida=True, envios=1)

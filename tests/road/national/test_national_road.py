@@ -230,7 +230,7 @@ async def test_a_conversation_becomes_a_note(road: Road, sefin: SefinSimulator) 
         "SELECT p.*, e.resposta_gateway, e.chave_natural FROM nfse_processada p "
         "JOIN nfse_emissao e ON e.id = p.emissao_id WHERE e.sessao_id = $1",
         session,
-    )  # ADR 57
+    )  # ADR 9
     assert {row[name] for name in ("webhook_payload", "url_xml", "url_pdf", "protocolo")} == {None}
     assert (row["chave"], row["chave_natural"]) == (note.chave, note.id_dps)
     assert note.chave in str(row["resposta_gateway"])
