@@ -1,9 +1,10 @@
 """Every table of the database; what a column means is said beside it.
 
 To add a column or a table: it here, then the next numbered file in ``persistence/migrations/versions``, by hand, with
-one sentence of docstring. Nothing of another release runs meanwhile; rows that wait keep all they say. Rights need nothing. A table
-is a row in ``docs/arquitetura.md``; a person's data also go through ``persistence/people`` (copy, erasure, retention).
-The tests' databases are made by the migrations, and ``tests/persistence/db`` compares them with these tables.
+one sentence of docstring. Nothing of another release runs meanwhile; rows that wait keep all they say. Rights need
+nothing. A table is a row in ``docs/arquitetura.md``; a person's data also go through ``persistence/people`` (copy,
+erasure, retention). The tests' databases are made by the migrations, and ``tests/persistence/db`` compares them with
+these tables.
 """
 
 from persistence.tables.base import metadata
