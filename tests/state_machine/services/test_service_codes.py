@@ -37,7 +37,10 @@ def test_the_script_makes_the_same_rows_of_a_table_that_lost_its_zeros():
     assert rows([[codigo.lstrip("0"), *others] for codigo, *others in reversed(stored)]) == stored
 
 
-@pytest.mark.parametrize("line", [["abc", "texto", "", ""], ["10101", " ", "", ""], ["10101", "texto", "evento", ""], ["10101", "texto", "", "x"]])
+@pytest.mark.parametrize(
+    "line",
+    [["abc", "texto", "", ""], ["10101", " ", "", ""], ["10101", "texto", "evento", ""], ["10101", "texto", "", "x"]],
+)
 def test_the_script_refuses_what_is_no_row(line):
     """A code without digits, without a text, or of an unknown group."""
     with pytest.raises(ValueError, match="no row"):
