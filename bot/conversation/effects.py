@@ -20,6 +20,7 @@ from persistence.queue import outbox
 from persistence.rows import OutboxMessage
 from state_machine.documents import Atividade, DocumentoServico, Endereco, Obra, Tomador
 from state_machine.invoice.draft import Rascunho
+from state_machine.invoice.field_table import INSCRICAO
 from state_machine.invoice.fields import Campo, Origem
 from state_machine.invoice.session import (
     Dispensar,
@@ -168,7 +169,9 @@ def _lugar(rascunho: Rascunho) -> dict[str, Any]:
     endereco = _endereco(lugar) if read_address(lugar).logradouro else None
     told: dict[str, Any] = {"local": read_address(lugar).codigo_cidade}
     if rascunho.onde is Onde.OBRA:
-        told["obra"] = Obra(endereco=endereco, cno=rascunho.validado(Campo.OBRA))
+        numero = rascunho.validado(Campo.OBRA) or ""
+        inscricao = numero.removeprefix(INSCRICAO) if numero.startswith(INSCRICAO) else None
+        told["obra"] = Obra(endereco=endereco, cno=None if inscricao else numero or None, inscricao=inscricao)
     if rascunho.onde is Onde.EVENTO and endereco is not None:
         inicio = date.fromisoformat(rascunho.validado(Campo.DATA) or "")
         fim = rascunho.validado(Campo.FIM)

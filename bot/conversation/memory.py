@@ -246,7 +246,7 @@ def _days(evento: Evento) -> tuple[Candidate, ...]:
 def _city(rascunho: Rascunho, texto: str, palavras: Palavras) -> Informou | None:
     """Return the city that words are the name of, where a city is enough; ``None`` for other words."""
     found = cities_named(_OF_THE_PLACE.sub("", texto.strip()))
-    enough = rascunho.onde is not Onde.EVENTO and (rascunho.onde is not Onde.OBRA or rascunho.validado(Campo.OBRA))
+    enough = rascunho.onde is not Onde.EVENTO and (rascunho.onde is not Onde.OBRA or rascunho.tem_cno)
     if not found or not enough:
         return None
     if len(found) == 1:

@@ -38,7 +38,7 @@ from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.session import Mensagem, Sessao
 from state_machine.machine.events import Abriu, Cancelou, Evento
 from state_machine.mailing.delivery import EstadoLinha, EstadoLote
-from state_machine.proposal import draft
+from state_machine.proposal import draft, place
 
 log = structlog.get_logger(__name__)
 
@@ -131,9 +131,8 @@ class Proposal:
 
 
 def _draft(found: Found) -> Rascunho:
-    return draft(
-        found.id, {campo: str(valor) for campo in FIELDS if (valor := getattr(found, campo.value, None)) is not None}
-    )
+    told = {campo: str(valor) for campo in FIELDS if (valor := getattr(found, campo.value, None)) is not None}
+    return draft(found.id, told | place(found.prestacao or {}))
 
 
 QUEM: Final = "WhatsApp"  # in the audit, which has no person's data

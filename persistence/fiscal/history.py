@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from decimal import Decimal
 
@@ -129,8 +130,7 @@ def _bounds(empresa_id: int, periodo: MesOuAno) -> dict[str, object]:
 
 
 _PLACE = sa.text("""
-SELECT e.intencao -> 'local' AS local,
-    coalesce(e.intencao #> '{obra,endereco}', e.intencao #> '{evento,endereco}') AS endereco
+SELECT e.intencao ->> 'local' AS local, e.intencao #> '{obra,endereco}' AS obra
 FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
 WHERE e.prestador_id = :b_empresa AND e.tomador_documento = :b_documento AND p.status = 'autorizado'
     AND e.intencao ->> 'local' IS NOT NULL
@@ -138,15 +138,14 @@ ORDER BY e.id DESC LIMIT 1
 """)
 
 
-async def place(connection: Connection, empresa_id: int, documento: str) -> str | None:
-    """Return where the newest standing note to a client says that the work was done, as a draft holds a place."""
+async def with_place(connection: Connection, empresa_id: int, documento: str, usual: Costume | None) -> Costume | None:
+    """Return what is usual with a client, and where the newest standing note says that the work was done."""
     row = (await connection.execute(_PLACE, {"b_empresa": empresa_id, "b_documento": documento})).one_or_none()
-    if row is None:
-        return None
-    if row.endereco:
-        return str(EnderecoDito(**{part: value or "" for part, value in row.endereco.items()}))
-    city = city_of(row.local)
-    return str(city) if city else None
+    city = city_of(row.local) if row is not None else None
+    if row is None or city is None:
+        return usual
+    site = EnderecoDito(**{part: value or "" for part, value in row.obra.items()}) if row.obra else None
+    return replace(usual or Costume(documento, None, None), cidade=str(city), obra=str(site) if site else None)
 
 
 async def usual(connection: Connection, empresa_id: int, documento: str) -> Costume | None:

@@ -15,6 +15,7 @@ from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.session import Botao, Mensagem, Opcao, Sessao
 from state_machine.invoice.summary import BOTAO_MAX, legivel
 from state_machine.services.codes import Onde, dotted
+from state_machine.values.address import read_address
 from state_machine.values.money import formata_brl
 from state_machine.values.text import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
@@ -72,7 +73,10 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
 def _pergunta_lugar(lido: Lido, degrau: int) -> str:
     """Ask whether the place is the one that the records know, or which of the cities of one name."""
     opcoes = _ou([legivel(Campo.LOCAL, leitura) or "" for leitura in lido.leituras])
-    foi = f"O serviço foi em {opcoes}?" if len(lido.leituras) == 1 else f"Em qual delas foi o serviço: {opcoes}?"
+    foi = f"Em qual delas foi o serviço: {opcoes}?"
+    if len(lido.leituras) == 1:
+        obra = read_address(lido.leituras[0]).logradouro
+        foi = f"É na mesma obra: {opcoes}?" if obra else f"O serviço foi em {opcoes}?"
     return f"{foi} {OU_PESSOA}" if degrau == _COM_PESSOA else foi
 
 

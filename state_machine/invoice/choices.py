@@ -17,7 +17,7 @@ from state_machine.invoice.draft import LEITURAS_MAX, VAZIO, Lido, Rascunho, Sta
 from state_machine.invoice.fields import Campo, Confianca, Motivo, Origem
 from state_machine.services.codes import Onde, Servico
 from state_machine.services.search import among
-from state_machine.values.address import city_of, read_address
+from state_machine.values.address import city_of
 from state_machine.values.text import plain
 
 _LIDO: Final = 4000  # characters of a service text; no layout takes more than 2,000
@@ -71,7 +71,8 @@ class Costume:
     documento: str
     descricao: str | None
     valor: str | None
-    local: str | None = None  # where the newest of it was done, as a draft holds it
+    cidade: str | None = None  # where the newest of it was done, as a draft holds it
+    obra: str | None = None  # the address of the newest building site, likewise
 
     @property
     def marca(self) -> str:
@@ -116,16 +117,20 @@ def com_local(depois: Rascunho, cidade: str | None, costume: Costume | None) -> 
         return depois.com(Campo.LOCAL, VAZIO) if oferecido else depois
     if lido != VAZIO:
         return depois
-    antigo = costume.local if costume and costume.documento == depois.validado(Campo.DOCUMENTO) else None
-    aqui = city_of(cidade or "")
-    if depois.onde is Onde.CIDADE or (depois.onde is Onde.OBRA and depois.validado(Campo.OBRA)):
-        leitura = antigo or (str(aqui) if aqui else None)
-    else:
-        leitura = antigo if antigo and read_address(antigo).logradouro else None
+    antes = costume if costume and costume.documento == depois.validado(Campo.DOCUMENTO) else None
+    leitura = antes.obra if antes and depois.onde is Onde.OBRA else None
+    if depois.onde is Onde.CIDADE or (depois.onde is Onde.OBRA and depois.tem_cno):
+        aqui = city_of(cidade or "")
+        leitura = (antes.cidade if antes else None) or (str(aqui) if aqui else None)
     if leitura is None:
         return depois
-    oferta = Lido(StatusCampo.INVALID, None, None, Origem.CADASTRO, Confianca.DUVIDOSA, Motivo.VARIOS, None,
-                  leituras=(leitura,))  # fmt: skip
+    oferta = Lido(
+        StatusCampo.INVALID,
+        origem=Origem.CADASTRO,
+        confianca=Confianca.DUVIDOSA,
+        motivo=Motivo.VARIOS,
+        leituras=(leitura,),
+    )
     return depois.com(Campo.LOCAL, oferta)
 
 

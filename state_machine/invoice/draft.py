@@ -13,7 +13,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any
 
-from state_machine.invoice.field_table import EVENTO_MAX, FIELDS, TextoNaoCabe, nome_limpo
+from state_machine.invoice.field_table import EVENTO_MAX, FIELDS, INSCRICAO, TextoNaoCabe, nome_limpo
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.services.codes import Onde, onde
 from state_machine.values.address import read_address
@@ -165,6 +165,11 @@ class Rascunho:
         return onde(self.codigo.valor) if self.codigo.status is StatusCampo.VALIDATED else None
 
     @property
+    def tem_cno(self) -> bool:
+        """True where the building site has a number, which stands for its address."""
+        return (self.validado(Campo.OBRA) or INSCRICAO)[0] != INSCRICAO[0]
+
+    @property
     def nome_do_evento(self) -> str:
         """What the event is called: as said, else as the service is."""
         return (self.validado(Campo.EVENTO) or self.validado(Campo.DESCRICAO) or "")[:EVENTO_MAX]
@@ -174,7 +179,7 @@ class Rascunho:
         """What is missing of the place, the day and the tax that this code and this customer ask for."""
         faltam = []
         pede, lugar = self.onde, self.validado(Campo.LOCAL)
-        so_cidade = pede is Onde.CIDADE or (pede is Onde.OBRA and self.validado(Campo.OBRA) is not None)
+        so_cidade = pede is Onde.CIDADE or (pede is Onde.OBRA and self.tem_cno)
         if pede is not None and not (lugar and (so_cidade or read_address(lugar).logradouro)):
             faltam.append(Campo.LOCAL)
         if pede is Onde.EVENTO and self.validado(Campo.DATA) is None:

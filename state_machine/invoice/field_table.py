@@ -35,6 +35,8 @@ DESCRICAO_MIN = 3  # characters; less than a word is a slip of the finger
 EVENTO_MAX = 255  # characters; xNome of atvEvento
 CNO_DIGITS = 12  # of a CNO, and of the CEI that it took the place of
 SIM = "sim"
+INSCRICAO = "inscrição "  # begins the city's number of a property, where a building site has no CNO
+INSCRICAO_MAX = 40  # characters, with that word
 EMAIL_MAX = 80  # characters; the longest e-mail of the national layout
 _NOMEADOS = 5  # characters that are named as having no place in an invoice; more would hide the point
 _EMAIL = re.compile(
@@ -171,6 +173,8 @@ def _lugar(texto: str) -> str:
 
 
 def _obra(texto: str) -> str:
+    if texto.startswith(INSCRICAO):
+        return _inteiro(texto, INSCRICAO_MAX)
     numero = re.sub(r"[^0-9]", "", texto)
     if len(numero) != CNO_DIGITS:
         raise ValueError("no CNO or CEI")

@@ -76,6 +76,7 @@ _CONTA_MAX = 80  # UTF-16 units of how an amount was reckoned
 _POR_EXTENSO = Decimal(10_000)
 _CONFERE = "confere?"  # beside an amount that is only the likeliest
 _SEM = {  # what was asked of the invoice and it will lack: values of ``Instrucao``
+    "iss_retido": "Sai *sem retenção* do ISS.",
     "retencao": "Sai *sem retenção* de impostos.",
     "observacao": "Sai *sem a observação*.",
     "desconto": "Sai *sem linha de desconto*, pelo valor acima.",

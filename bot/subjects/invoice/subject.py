@@ -166,6 +166,7 @@ async def read(
         conhecidos=conhecidos,
         proprios=frozenset({empresa.cnpj}),
         conversa=conversa,
+        retem=bool(empresa.servicos),
     )
     return await understand(texto, contexto, extractor, drafting=begun(sessao))
 
@@ -384,8 +385,9 @@ class Invoice:
     async def _usual(self, empresa: Empresa, documento: str) -> Costume | None:
         async with self._r.database.alone() as connection:
             usual = await history.usual(connection, empresa.id, documento)
-            place = await history.place(connection, empresa.id, documento) if _has_places(empresa) else None
-        return replace(usual or Costume(documento, None, None), local=place) if place else usual
+            if _has_places(empresa):
+                usual = await history.with_place(connection, empresa.id, documento, usual)
+        return usual
 
     async def _cadastro(self, documento: str | None) -> Cadastro | None:
         found = await self._r.customers.find(documento) if documento else None
