@@ -29,7 +29,7 @@ from state_machine.catalogue.texts import address as texts
 from state_machine.catalogue.texts.cancellation import o_errado
 from state_machine.invoice.choices import Cliente, Costume
 from state_machine.invoice.draft import LEITURAS_MAX, VAZIO, Rascunho
-from state_machine.invoice.field_table import FIELDS
+from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
 from state_machine.invoice.session import Estado, Sessao
 from state_machine.machine.events import Conversou, Encaminhou, Evento, Informou, Negou, PediuCorrecao
@@ -161,7 +161,9 @@ _NAMED: Final = {
     Campo.ENDERECO: re.compile(r"\b(?:endereco|cep)\b"),
     Campo.LOCAL: re.compile(r"\b(?:local|lugar|cidade|obra|evento|foi em|feit[oa] em)\b"),
 }
-_BESIDE: Final = frozenset({Campo.DESCRICAO, Campo.NOME, Campo.DATA, Campo.COMPETENCIA})  # what they are read as, too
+_BESIDE: Final = frozenset(  # what words of an address are read as, too
+    {Campo.DESCRICAO, Campo.NOME} | {c for c, row in FIELDS.items() if row.kind in {FieldKind.MES, FieldKind.DIA}}
+)
 _CNO: Final = re.compile(r"\b(?:cno|cei)\W{0,3}([0-9]{2}\.?[0-9]{3}\.?[0-9]{5}/?[0-9]{2})(?![0-9])", re.IGNORECASE)
 _EVENT: Final = re.compile(r"^(?:o )?(?:nome do )?evento\s?(?:[:=]|é|foi|se chama)\s?(.{2,200})$", re.IGNORECASE)
 _STREET: Final = re.compile(  # in an order: a kind of street, its name and a number
