@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from persistence.access.accounts import Papel
 from proofs.diagrams.generated import between, rewrite_pages
 from webhooks.console.app import ROTAS
 
@@ -13,12 +12,10 @@ _BEGIN, _END = "<!-- rotas: gerado, não edite -->\n", "<!-- fim das rotas -->\n
 
 
 def table() -> str:
-    """Return the table as Markdown: a route a line, a role a column."""
-    lines = [f"| rota | para | {' | '.join(Papel)} |", f"|---|---|{'---|' * len(Papel)}"]
+    """Return the table as Markdown: a route a line, with the least role that may take it."""
+    lines = ["| rota | para | a partir de |", "|---|---|---|"]
     for rota in ROTAS:
-        exigido = rota.papel
-        cells = ["sim" if exigido is None or papel.alcanca(exigido) else "–" for papel in Papel]
-        lines.append(f"| `{rota.metodo} /console{rota.caminho}` | {rota.mostra} | {' | '.join(cells)} |")
+        lines.append(f"| `{rota.metodo} /console{rota.caminho}` | {rota.mostra} | {rota.papel or '–'} |")
     return "\n".join(lines) + "\n"
 
 
