@@ -176,7 +176,7 @@ async def open_house(
 
     All is closed again in reverse order.
     """
-    opened = open_stores(settings, database_url, redis_url, (tuple(registry), tuple(origins)), witness_file)
+    opened = open_stores(settings, database_url, redis_url, witness_file)
     async with opened as stores, open_outside(stores, registry) as outside:
         known = Origins(stores.inbox, origins)
         pumps, door = Pumps(stores, outside, known), Door(outside.channels, stores.witness)

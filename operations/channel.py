@@ -16,7 +16,6 @@ from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.people import channels
 from persistence.tables import empresa
-from persistence.versions import AnotherVersionError
 from state_machine.protocol.channel import Ambiente, Canal, Natureza, TipoDocumento
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 
@@ -35,14 +34,10 @@ async def show(database: Database, natures: Mapping[str, Natureza], cnpj: str, d
     tipo = _word(TipoDocumento, documento, "--documento")
     async with database.transaction() as connection:
         company = await company_of(connection, cnpj)
-        try:
-            canal = await channels.chosen(connection, company.id, tipo)
-        except AnotherVersionError as error:
-            raise CommandRefusedError(f"O canal desta empresa é de outra versão da Prosa ({error}).") from error
+        canal = await channels.chosen(connection, company.id, tipo)
     if canal.nome not in natures:
         raise CommandRefusedError(
-            f"{company.razao_social}: canal {canal.nome}, que esta versão não conhece. As notas dele esperam a versão "
-            "que o conhece; nada se perdeu."
+            f"{company.razao_social}: canal {canal.nome}, que esta versão não conhece. Escolha outro."
         )
     return [_told(company.razao_social, tipo, canal, natures[canal.nome])]
 

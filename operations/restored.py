@@ -31,7 +31,6 @@ from persistence.fiscal.numbering import Sequencia
 from persistence.national import distribution
 from persistence.people.channels import canal_of
 from persistence.people.companies import Empresa, get_company
-from persistence.versions import AnotherVersionError
 from state_machine.documents import DocumentoServico, Rps, Tomador
 from state_machine.protocol.channel import Ambiente, Canal
 from state_machine.protocol.emission import Absent, CannotTell, Found, Nota
@@ -97,7 +96,7 @@ async def settle(
 def _settles(channels: Channels, row: Any) -> timedelta:
     try:
         natureza = channels.of(canal_of(row.canal, row.ambiente)).natureza
-    except (AnotherVersionError, UnknownChannelError):
+    except UnknownChannelError:
         return timedelta(0)
     return natureza.absences * natureza.absence_spacing if natureza.numbers == "we" else timedelta(0)
 
@@ -120,7 +119,7 @@ async def walk(
         try:
             canal = canal_of(row.canal, row.ambiente)
             gateway = channels.of(canal)
-        except (AnotherVersionError, UnknownChannelError):
+        except UnknownChannelError:
             continue
         if gateway.natureza.numbers != "we":
             continue
@@ -184,7 +183,7 @@ async def listed(database: Database, channels: Channels) -> bool:
 def _lists(channels: Channels, row: Any) -> bool:
     try:
         return channels.of(canal_of(row.canal, row.ambiente)).natureza.lists_by == "days"
-    except (AnotherVersionError, UnknownChannelError):
+    except UnknownChannelError:
         return True
 
 

@@ -9,13 +9,12 @@ Shares a worker's slots among companies: which due work of a kind it takes next,
 
 A company takes a slot only while it holds fewer than are free. So alone it has half of them, several have less each,
 and whoever comes next finds room. Of those that may, the one that holds least goes first; among equals, what is due for
-longest. Inside a company conversations go before all other origins. What another version of us wrote, and this one does
-not know, takes no slot.
+longest. Inside a company conversations go before all other origins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -27,10 +26,8 @@ from persistence.db.clock import in_seconds
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.people.channels import canal_of, of_channel
-from persistence.versions import literals
-from state_machine.cancellation.machine import Codigo, EstadoCancelamento
 from state_machine.cancellation.reconciliation import Envio
-from state_machine.protocol.channel import CONVERSA, PRIMEIRO, Ambiente, Canal
+from state_machine.protocol.channel import CONVERSA, Canal
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.values.errors import ProsaError
 
@@ -140,31 +137,6 @@ class Leases(Generic[T]):
         return self._ours.values(**{**common, **own})
 
 
-def _conhecida(n: str, canais: str, origens: str) -> str:
-    # Not coalesce(): PostgreSQL would take it for rare, and read whole queues.
-    return f"""({n}.status IN ({literals(StatusEmissao)}) AND {n}.canal = ANY({canais}) AND {n}.origem = ANY({origens})
-        AND ({n}.ambiente IS NULL OR {n}.ambiente IN ({literals(Ambiente)})))"""
-
-
-def alheia(canais: str, origens: str) -> str:
-    """Return the condition that emission ``n`` is another version's; the parameters name known channels and origins.
-
-    By itself, or by an attempt before it, which is asked before this one is sent. The latter is only looked at in what
-    would be taken: PostgreSQL can't guess how rare it is, and would read whole queues.
-    """
-    return f"""(NOT {_conhecida("n", canais, origens)} OR n.tentativa > 1 AND EXISTS (
-    SELECT FROM nfse_emissao a WHERE a.sessao_id = n.sessao_id AND a.revisao = n.revisao
-        AND a.tentativa < n.tentativa AND NOT {_conhecida("a", canais, origens)}
-))"""
-
-
-def alheio(canais: str, origens: str) -> str:
-    """Return the condition that cancellation ``n`` is another version's, by itself or by its note."""
-    return f"""(n.estado NOT IN ({literals(EstadoCancelamento)}) OR coalesce(n.envio, '') NOT IN ({literals(Envio)})
-    OR coalesce(n.codigo, '') NOT IN ({literals(Codigo)}) OR NOT EXISTS (
-        SELECT FROM nfse_emissao e WHERE e.id = n.emissao_id AND {_conhecida("e", canais, origens)}))"""
-
-
 def restored_before(n: str) -> str:
     """Return the condition that ``h``, the history, was put back not long before ``n`` was confirmed.
 
@@ -173,7 +145,6 @@ def restored_before(n: str) -> str:
     return f"h.restaurado_em > {n}.criado_em - make_interval(days => {RECALL_DAYS})"
 
 
-_CANAIS, _ORIGENS = "CAST(:canais AS text[])", "CAST(:origens AS text[])"
 RECALL_DAYS = 7
 WINDOW = 200  # due emissions that are looked at first: several times the slots of a worker
 _HELD = "unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas)"  # by each company
@@ -182,7 +153,7 @@ _DUE = f"n.proxima_acao_em <= now() AND {_FREE}"
 _LEASE = "lease_until = now() + make_interval(secs => :lease), epoch = n.epoch + 1, dica_em = NULL"
 
 
-def _turn(table: str, was: str, alien: str) -> str:
+def _turn(table: str, was: str) -> str:
     """Return what leads from ``esperam`` to ``due``, those whose turn it is; their rows are locked as they are now.
 
     ``lugar`` is how many slots the company would hold with this one, ``alcance`` that and how many were taken by then.
@@ -191,7 +162,7 @@ def _turn(table: str, was: str, alien: str) -> str:
     SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
 ), due AS (
     SELECT id, {was} AS era FROM {table} n
-    WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1)) AND {_DUE} AND NOT {alien}
+    WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1)) AND {_DUE}
     FOR UPDATE SKIP LOCKED
 )"""  # noqa: S608 - our own constants
 
@@ -210,7 +181,7 @@ def _fila(sign: str) -> str:
         SELECT n.id, n.proxima_acao_em, n.origem <> '{CONVERSA}' AS depois FROM nfse_emissao n
         WHERE n.prestador_id BETWEEN filas.id AND filas.id AND (n.prestador_id, n.proxima_acao_em) <= (filas.id, now())
           AND n.proxima_acao_em IS NOT NULL AND n.origem {sign} '{CONVERSA}'
-          AND {_FREE} AND {_conhecida("n", _CANAIS, _ORIGENS)}
+          AND {_FREE}
         ORDER BY n.prestador_id, n.proxima_acao_em LIMIT greatest((CAST(:livres AS int) + 1 - filas.ocupadas) / 2, 0)
     )"""  # noqa: S608 - our own constants
 
@@ -238,7 +209,7 @@ WITH RECURSIVE janela AS MATERIALIZED (
     SELECT fila.id, fila.proxima_acao_em, filas.ocupadas
         + row_number() OVER (PARTITION BY filas.id ORDER BY fila.depois, fila.proxima_acao_em, fila.id) AS lugar
     FROM filas CROSS JOIN LATERAL ({_fila("=")} UNION ALL {_fila("<>")}) fila
-), {_turn("nfse_emissao", "status", alheia(_CANAIS, _ORIGENS))}, prontas AS (
+), {_turn("nfse_emissao", "status")}, prontas AS (
     SELECT due.id, due.era, s.conversa, {_PARADA} AS envio_suspenso,
         e.tentativa = 1 AND s.origem IS NULL AS primeira,
         EXISTS (SELECT FROM historia h WHERE {restored_before("e")}) AS restored,
@@ -266,8 +237,8 @@ WITH esperam AS (
     SELECT n.id, n.proxima_acao_em, coalesce(o.vagas, 0)
         + row_number() OVER (PARTITION BY e.prestador_id ORDER BY n.proxima_acao_em, n.id) AS lugar
     FROM cancelamento n JOIN nfse_emissao e ON e.id = n.emissao_id LEFT JOIN {_HELD} ON o.id = e.prestador_id
-    WHERE {_DUE} AND NOT {alheio(_CANAIS, _ORIGENS)}
-), {_turn("cancelamento", "envio", alheio(_CANAIS, _ORIGENS))}
+    WHERE {_DUE}
+), {_turn("cancelamento", "envio")}
 UPDATE cancelamento n
 SET {_LEASE}, envio = CASE WHEN n.envio = '{Envio.A_ENVIAR}' THEN '{Envio.ENVIANDO}' ELSE n.envio END
 FROM due, nfse_emissao e, nfse_processada p
@@ -277,18 +248,11 @@ RETURNING n.*, due.era, e.prestador_id, e.prestador_cnpj, e.id_integracao, e.can
 """)  # noqa: S608 - our own constants
 
 
-def shares(
-    livres: int,
-    ocupadas: Mapping[int, int],
-    canais: Collection[str] = (PRIMEIRO,),
-    origens: Collection[str] = (CONVERSA,),
-) -> dict[str, Any]:
-    """Return the parameters: how many slots are free, how many each company (by id) holds, what we know."""
+def shares(livres: int, ocupadas: Mapping[int, int]) -> dict[str, Any]:
+    """Return the parameters: how many slots are free, how many each company (by id) holds."""
     return {
         "livres": livres,
         "janela": WINDOW,
         "empresas": list(ocupadas),
         "ocupadas": list(ocupadas.values()),
-        "canais": list(canais),
-        "origens": list(origens),
     }

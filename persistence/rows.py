@@ -2,13 +2,10 @@
 
 The kinds of inbox rows: a closed union that producers and handlers share; ``RowKind.of`` reads all of them.
 
-The stored JSON is a contract with the release before and the one after: fields are added, never renamed. A word that
-this release does not know raises ``AnotherVersionError`` (the row waits for who knows it); a row without what its kind
-needs raises ``MisshapenRowError`` (the row fails, and is quarantined in the end).
+What a release before stored is read: fields are added with defaults, never renamed. A row without what its kind needs,
+or with a word that is none, raises ``MisshapenRowError`` (it fails, and is quarantined in the end).
 
 The kinds of messages in the outbox: a text, with buttons, a list, a secret link or none, or a document; one parser.
-
-The stored JSON is a contract with the release before and the one after: fields are added, never renamed.
 
 To add a kind of inbox row: a frozen dataclass that extends ``RowKind``, a member of ``Row``, and an example in
 ``STORED`` of ``tests/persistence/rows/test_inbox_rows.py``. Who makes it puts ``Arrival.of`` with a ``chave`` that is
@@ -27,7 +24,6 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from persistence.versions import AnotherVersionError
 from state_machine.cancellation.reconciliation import Aviso as AvisoDaAutoridade
 from state_machine.invoice.session import Botao, EnviarArquivo, EnviarLink, Mensagem, Opcao
 from state_machine.protocol.standing import Aviso as AvisoEmissao
@@ -58,15 +54,13 @@ class RowKind:
 
     @classmethod
     def of(cls, payload: Mapping[str, Any]) -> Self:
-        """Read a stored row; unknown fields are left alone. Raises ``AnotherVersionError`` or ``MisshapenRowError``."""
+        """Read a stored row; unknown fields are left alone. Raises ``MisshapenRowError``."""
         kind: Any = cls
         try:
             row: Self = _adapter(kind).validate_python(payload)
         except ValidationError as error:
             found = error.errors(include_input=False, include_url=False)
             where = ", ".join(".".join(map(str, each["loc"])) for each in found)
-            if any(each["type"] == "literal_error" for each in found):
-                raise AnotherVersionError(f"{cls.tipo}: an unknown word in {where}") from None
             raise MisshapenRowError(f"{cls.tipo}: {where}") from None
         return row
 
@@ -303,12 +297,11 @@ Row = (
     | ProposalRow
 )
 KINDS: dict[str, type[Row]] = {kind.tipo: kind for kind in get_args(Row)}
-TIPOS = frozenset(KINDS)  # rows of other kinds are another release's
+TIPOS = frozenset(KINDS)
 
 
 OutboxMessage = Mensagem | EnviarArquivo | EnviarLink
 TIPO_DA_MENSAGEM: dict[type[OutboxMessage], str] = {Mensagem: "texto", EnviarArquivo: "arquivo", EnviarLink: "link"}
-TIPOS_DE_MENSAGEM = frozenset(TIPO_DA_MENSAGEM.values())  # another release's messages are those of other kinds
 
 
 class MisshapenMessageError(ProsaError, ValueError):
@@ -325,7 +318,7 @@ def to_payload(mensagem: OutboxMessage, de: str | None = None) -> dict[str, Any]
     buttons = [{"id": botao.id, "titulo": botao.titulo} for botao in mensagem.botoes]
     rows = [{"id": linha.id, "titulo": linha.titulo, "descricao": linha.descricao} for linha in mensagem.lista]
     stored |= {"texto": mensagem.texto, "botoes": buttons} | ({"de": de} if de else {})
-    return stored | ({"lista": rows} if rows else {})  # a release without lists sends the text, which names the choices
+    return stored | ({"lista": rows} if rows else {})
 
 
 def parse(payload: Mapping[str, Any]) -> OutboxMessage:

@@ -71,12 +71,6 @@ class Metrics:
         self.lanes_postponed = self._counter(
             "prosa_lanes_postponed", "Lanes left alone for a moment because the database was away."
         )
-        self.lanes_left = self._counter(
-            "prosa_lanes_left", "Lanes given back untouched, as another version of us wrote what is next in them."
-        )
-        self.rows_unknown = self._gauge(
-            "prosa_rows_unknown", "Due rows that only another version of us knows how to work on, by table.", "tabela"
-        )
         self.lanes_running = self._gauge("prosa_lanes_running", "Lanes that this worker is processing now.")
         self.handler_seconds = self._histogram(
             "prosa_handler_seconds", "Time that one run of inbox rows took.", _TURN_SECONDS, "tipo"

@@ -65,10 +65,9 @@ async def clear(database: Database) -> None:
     await as_owner(database.pool, "TRUNCATE conversas, empresa, idempotency_records CASCADE")
 
 
-async def emission(database: Database, *, payload: str = "bytes", **columns: Any) -> int:
-    """Store a confirmed invoice of a company of its own, due now, and return its id; ``payload``: the bytes' column."""
-    statement = _EMISSION.replace("bytes", payload)
-    emissao_id = int(await database.pool.fetchval(statement, f"s{next(_numbers)}", CONTEUDO.impressao))
+async def emission(database: Database, **columns: Any) -> int:
+    """Store a confirmed invoice of a company of its own, due now, and return its id."""
+    emissao_id = int(await database.pool.fetchval(_EMISSION, f"s{next(_numbers)}", CONTEUDO.impressao))
     await change(database, "nfse_emissao", emissao_id, **columns)
     return emissao_id
 

@@ -69,7 +69,6 @@ async def _count(deps: WebhookDeps) -> None:
             counts = await deps.backlog.pending()
             emissions = await deps.backlog.emissions()
             held = await deps.backlog.held()
-            unknown = await deps.backlog.unknown()
             async with deps.database.transaction() as connection:
                 ending = await certificates.count_ending(connection)
     except Exception:  # noqa: BLE001 - the other figures matter most while the database is away
@@ -84,8 +83,6 @@ async def _count(deps: WebhookDeps) -> None:
     deps.metrics.companies_suspended.set(counts.suspended)
     for days, count in ending.items():
         deps.metrics.certificates_ending.labels(days).set(count)
-    for tabela, count in unknown.items():
-        deps.metrics.rows_unknown.labels(tabela).set(count)
     deps.metrics.emissions.clear()
     for group in emissions:
         deps.metrics.emissions.labels(group.status).set(group.count)

@@ -79,9 +79,10 @@ async def database_of(storage: Storage) -> AsyncIterator[Database]:
     """Open the product's database for a command; what it may not do ends it with the sentence that says why."""
     from operations.protocol import CommandRefusedError
     from persistence.db.engine import Database
+    from persistence.db.migrate import enter
     from state_machine.values.certificate import CertificateRefusedError
 
-    database = await Database.open(storage.database_url, size=1)
+    database = await Database.open(storage.database_url, size=1, enter=enter)
     try:
         yield database
     except (CommandRefusedError, CertificateRefusedError) as error:

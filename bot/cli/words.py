@@ -17,7 +17,8 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from bot.loops.pump import LoopEndedError, origin
-from bot.process.servers import DoorError, SchemaError
+from bot.process.servers import DoorError
+from persistence.db.migrate import SchemaError
 from persistence.embedded.home import DISK_FULL, EmbeddedError, HomeError
 from persistence.roles import RoleError
 

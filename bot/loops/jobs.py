@@ -133,10 +133,7 @@ async def recover_batches(context: JobContext) -> int:
 
 
 async def watch(context: JobContext) -> int:
-    """Log as errors what waits: rows of another version of us, and emissions without an answer for an hour."""
-    for tabela, count in (await context.backlog.unknown()).items():
-        if count:
-            log.error("rows_of_another_version", kind=tabela, count=count)
+    """Log as errors the emissions that have waited for an answer for an hour."""
     late = [g for g in await context.backlog.emissions() if g.oldest_seconds > OPERATOR_AFTER_SECONDS]
     for group in late:
         log.error("emissions_overdue", status=group.status, count=group.count, seconds=round(group.oldest_seconds))

@@ -28,7 +28,7 @@ from persistence.queue.lanes import (
     Lease,
     LeaseLost,
 )
-from persistence.versions import AnotherVersionError
+from persistence.rows import MisshapenRowError
 from state_machine.values.errors import ProsaError
 from telemetry.metrics import Metrics
 
@@ -44,7 +44,6 @@ transaction. When it fails too, the row is quarantined alone."""
 DRAIN_SECONDS = 6.0  # a container is killed 10 s after SIGTERM, and closing takes a moment on a busy machine
 RELEASE_SECONDS = 1.0  # for giving a lane back while stopping; otherwise its lease runs out
 OUTAGE_SECONDS = 1.0  # pause before the database is asked again
-TOLD_SECONDS = 60.0  # between two lines about rows of another version: there may be as many as conversations
 IDLE_SECONDS = 30.0  # how long to wait for work at most; the lanes look around more often by themselves
 
 T = TypeVar("T")
@@ -91,8 +90,6 @@ class LaneWorker:
         self._concurrency = concurrency
         self._drain_seconds = drain_seconds
         self._set_aside = set_aside
-        self._left = 0  # lanes that were left to another version since it was last told
-        self._told_at = -TOLD_SECONDS
         self._running: set[asyncio.Task[int]] = set()
         self._stopping = asyncio.Event()
         self._changed = asyncio.Event()  # a lane ended, or we are to stop
@@ -227,9 +224,6 @@ class LaneWorker:
                 await self._handle(work, run)
             except LeaseLost:
                 raise
-            except AnotherVersionError as error:
-                await self._leave(lease, run, error)
-                return
             except Exception as error:  # noqa: BLE001 - whatever a handler does wrong stays in its lane
                 await self._after_failure(lease, run, error)
                 return
@@ -242,29 +236,12 @@ class LaneWorker:
         tipo = run[0].tipo
         handler = self._handlers.get(tipo)
         if handler is None:
-            raise AnotherVersionError(f"a row of kind {tipo}")
+            raise MisshapenRowError(f"a row of kind {tipo}")
         with self._seconds(tipo).time():
             taken = work.complete(await handler(work.lease, run))
         if not taken:
             raise NoProgressError(tipo)
         self._rows(tipo).inc(taken)
-
-    async def _leave(self, lease: Lease, run: Sequence[InboxRow], error: AnotherVersionError) -> None:
-        """Give a lane to whoever knows what stands at its head, untouched: waiting harms nothing, guessing may."""
-        self._metrics.lanes_left.inc()
-        self._left += 1
-        moment = asyncio.get_running_loop().time()
-        if moment - self._told_at >= TOLD_SECONDS:
-            log.error(
-                "rows_of_another_version",
-                lanes=self._left,
-                lane=tag(lease.lane),
-                tipo=run[0].tipo,
-                ids=[row.id for row in run],
-                motivo=str(error),
-            )
-            self._left, self._told_at = 0, moment
-        await self._insist(lambda: self._lanes.leave(lease))
 
     async def _after_failure(self, lease: Lease, run: Sequence[InboxRow], error: Exception) -> None:
         where = {"lane": tag(lease.lane), "tipo": run[0].tipo, "ids": [row.id for row in run]}

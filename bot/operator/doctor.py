@@ -294,7 +294,7 @@ def _schema(level: Schema) -> Achado:
         case Schema.BEHIND:
             return falha("banco: tabelas", f"não estão na versão {newest()}. Rode: prosa migrate")
         case Schema.AHEAD:
-            return aviso("banco: tabelas", "são de uma versão mais nova da Prosa. Atualize este programa")
+            return falha("banco: tabelas", "são de uma versão mais nova da Prosa. Atualize este programa")
         case Schema.CURRENT:
             return ok("banco: tabelas", f"na versão {newest()}")
 

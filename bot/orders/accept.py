@@ -12,7 +12,7 @@ from typing import Any
 from bot.ports import FiscalGateway
 from gateway.port import Explicacao
 from gateway.register import CompanyEntry, company
-from gateway.registry import Channels, UnknownChannelError
+from gateway.registry import Channels
 from persistence import outside, witness
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
@@ -22,7 +22,6 @@ from persistence.fiscal.numbering import Sequencia
 from persistence.national import cities
 from persistence.people import channels as company_channels
 from persistence.people.companies import Empresa
-from persistence.versions import AnotherVersionError
 from persistence.witness import Witness
 from state_machine.documents import Documento, Endereco, Rps, Substituicao, Tomador
 from state_machine.invoice.summary import MOTIVO, SEM_CANAL
@@ -182,8 +181,7 @@ class Door:
     async def accept(self, connection: Connection, confirmed: Confirmed, correlacao: str) -> int:
         """Store the order, due at once, and return its id; all of it or nothing is in the caller's transaction.
 
-        Raises ``OtherChannelError``, ``AnotherVersionError`` for a channel that is not known here, and
-        ``NumeracaoBloqueadaError``.
+        Raises ``OtherChannelError`` and ``NumeracaoBloqueadaError``.
         """
         origin, empresa = confirmed.origin, confirmed.empresa
         cadastro = await remembered(connection, confirmed.documento.tomador.documento)
@@ -228,11 +226,8 @@ class Door:
         return emissao_id
 
     async def _gateway_of(self, connection: Connection, empresa: Empresa) -> FiscalGateway:
-        """Return the company's channel for services. Raises ``AnotherVersionError`` for one that is not known here."""
-        try:
-            return self._channels.of(await company_channels.chosen(connection, empresa.id))
-        except UnknownChannelError as error:
-            raise AnotherVersionError(f"a channel: {error}") from None
+        """Return the company's channel for services."""
+        return self._channels.of(await company_channels.chosen(connection, empresa.id))
 
 
 async def remembered(connection: Connection, documento: str) -> CompanyEntry | None:

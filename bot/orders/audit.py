@@ -18,7 +18,6 @@ from persistence.db.engine import Database
 from persistence.fiscal import comparison
 from persistence.national import elsewhere
 from persistence.people.channels import canal_of
-from persistence.versions import AnotherVersionError
 from state_machine.documents import mostra_conteudo
 from state_machine.protocol.audit import Conferencia, DifferenceKind, Nossa, Pagina, Periodo, compare
 from state_machine.protocol.channel import PRIMEIRO, Canal
@@ -111,18 +110,15 @@ class Audit:
         if isinstance(listadas, CannotTell):
             return listadas
         async with self._database.transaction() as connection:
-            try:
-                nossas = await comparison.held(
-                    connection,
-                    empresa_id,
-                    _midnight(periodo.inicio),
-                    _midnight(periodo.fim + timedelta(days=1)),
-                    {nota.id_integracao for nota in listadas},
-                    {nota.id_externo for nota in listadas},
-                    gateway.name,
-                )
-            except AnotherVersionError as error:  # another replica's to audit, today or when it is back
-                return CannotTell(str(error))
+            nossas = await comparison.held(
+                connection,
+                empresa_id,
+                _midnight(periodo.inicio),
+                _midnight(periodo.fim + timedelta(days=1)),
+                {nota.id_integracao for nota in listadas},
+                {nota.id_externo for nota in listadas},
+                gateway.name,
+            )
         inteiras, mostradas = await self._whole(gateway, cnpj, nossas, listadas)
         conferencia = compare(nossas, inteiras, periodo)
         vistas = mostradas - {each.nossa.emissao_id for each in conferencia.diferencas if each.nossa}  # told each day
@@ -142,10 +138,7 @@ class Audit:
             return read
         desde, ate = _midnight(periodo.inicio), _midnight(periodo.fim + timedelta(days=1))
         async with self._database.transaction() as connection:
-            try:
-                nossas = await comparison.held(connection, row.id, desde, ate, (), (), canal.nome, canal.ambiente)
-            except AnotherVersionError as error:
-                return CannotTell(str(error))
+            nossas = await comparison.held(connection, row.id, desde, ate, (), (), canal.nome, canal.ambiente)
             alheias = [nota.vista for nota in await elsewhere.between(connection, canal, row.id, desde, ate)]
             listadas = [*alheias, *(nossa.vista for nossa in nossas if nossa.listada)]
             conferencia = compare(nossas, listadas, replace(periodo, espera=READ_TWICE))
@@ -156,10 +149,10 @@ class Audit:
         return conferencia
 
     def _channel(self, row: Any) -> FiscalGateway | None:
-        """Return the company's channel, ``None`` where another release knows it."""
+        """Return the company's channel, ``None`` where it is none of ours."""
         try:
             return self._channels.of(canal_of(row.canal, row.ambiente))
-        except (AnotherVersionError, UnknownChannelError):
+        except UnknownChannelError:
             return None
 
     def _lists(self, row: Any) -> bool:

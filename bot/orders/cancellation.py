@@ -109,9 +109,7 @@ class Cancellations:
 
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[TarefaCancelamento]:
         """Take due cancellations."""
-        return await cancellations.claim(
-            connection, free, self.leases.seconds, held, self._channels.names, self._origins.names
-        )
+        return await cancellations.claim(connection, free, self.leases.seconds, held)
 
     async def hint(self, connection: Connection, id_integracao: str | None, id_externo: str | None, _corpo: Any) -> int:
         """Look at the note's cancellation now."""

@@ -412,8 +412,6 @@ class Emissions:
             self.leases.seconds,
             ocupadas=held,
             quietas=self._channels.quiet(CallKind.SUBMISSION),
-            canais=self._channels.names,
-            origens=self._parts.origins.names,
         )
 
     async def hint(self, connection: Connection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:

@@ -70,7 +70,7 @@ class OriginRow(NamedTuple):
     tell: Callable[[Inbox], Tell]
 
 
-# A kind of origin is a row here. A process leaves the orders of all others to the release that knows them.
+# A kind of origin is a row here.
 ORIGINS: Mapping[str, OriginRow] = {CONVERSA: OriginRow("conversa", in_lanes)}
 
 
@@ -79,7 +79,6 @@ class Origins:
 
     def __init__(self, inbox: Inbox, table: Mapping[str, OriginRow] = ORIGINS) -> None:
         self._tell = {name: row.tell(inbox) for name, row in table.items()}
-        self.names = tuple(table)
         self.titles = {name: row.title for name, row in table.items()}
 
     async def tell(self, connection: Connection, *news: News) -> None:
@@ -118,9 +117,9 @@ class SlowNotices:
         async with self._database.transaction() as connection:
             asked = ASK_AFTER.total_seconds()
             await backlog.bring_forward(connection, asked)
-            slow = await backlog.slow_emissions(connection, self._origins.names, self._seconds, asked)
+            slow = await backlog.slow_emissions(connection, self._seconds, asked)
             told = [_news(each, "emissao", EmissionRow(each.sessao_id, each.id, "demorou")) for each in slow]
-            waiting = await backlog.slow_cancellations(connection, self._origins.names, self._seconds)
+            waiting = await backlog.slow_cancellations(connection, self._seconds)
             told += [_news(each, "cancelamento", CancellationRow(each.emissao_id, "demorou")) for each in waiting]
             await self._origins.tell(connection, *told)
         return len(told)

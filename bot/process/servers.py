@@ -19,7 +19,7 @@ import structlog
 from sqlalchemy import make_url
 
 from bot.settings import Settings
-from persistence.db.migrate import Schema, schema, upgrade
+from persistence.db.migrate import Schema, SchemaError, schema, upgrade
 from persistence.embedded import Embedded
 from persistence.roles import is_too_strong
 from state_machine.values.errors import ProsaError
@@ -101,12 +101,6 @@ WATCH_SECONDS = 1.0  # a look at a process of ours takes microseconds
 log = structlog.get_logger()
 
 
-class SchemaError(ProsaError):
-    """The database's schema is older than this version."""
-
-    code = "schema"
-
-
 @dataclass(frozen=True, slots=True)
 class Storage:
     """Addresses with their passwords; never logged."""
@@ -130,9 +124,9 @@ class Storage:
 def open_storage(settings: Settings, *, migrate: bool = False) -> Iterator[Storage]:
     """Yield the servers to use; embedded ones are started or joined, and brought to the newest schema by themselves.
 
-    A database of yours is only changed by ``prosa migrate`` (``migrate=True``). Raises ``SchemaError`` if it is behind,
-    ``RoleError`` if the run-time account can't be given its rights, ``EmbeddedError`` if the embedded servers can't
-    start.
+    A database of yours is only changed by ``prosa migrate`` (``migrate=True``). Raises ``SchemaError`` if it is another
+    release's or may not be changed now, ``RoleError`` if the run-time account can't be given its rights,
+    ``EmbeddedError`` if the embedded servers can't start.
     """
     database = settings.database_url.get_secret_value() if settings.database_url else None
     owner = settings.database_owner_url.get_secret_value() if settings.database_owner_url else None
@@ -177,7 +171,10 @@ def _checked(storage: Storage, *, migrate: bool) -> Storage:
             "O banco é de uma versão mais antiga da Prosa. Nada mudou. Para trazê-lo a esta versão: prosa migrate"
         )
     if standing is Schema.AHEAD:
-        log.warning("schema_is_newer")
+        raise SchemaError(
+            "O banco já é de uma versão mais nova da Prosa. Nada mudou. Instale aquela versão, ou restaure a cópia do "
+            "banco feita antes de atualizar."
+        )
     if not storage.embedded and asyncio.run(is_too_strong(storage.database_url)):
         log.warning("database_account_too_strong")
     return storage

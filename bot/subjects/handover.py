@@ -12,8 +12,7 @@ from persistence.conversations import handoff, snapshots
 from persistence.db.connection import Connection
 from persistence.queue import outbox
 from persistence.queue.lanes import InboxRow, Lease
-from persistence.rows import StaffRow
-from persistence.versions import AnotherVersionError
+from persistence.rows import MisshapenRowError, StaffRow
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue import staff_messages
 from state_machine.invoice.session import Mensagem, Sessao
@@ -95,7 +94,7 @@ class Handover:
             case StaffRow(comando="assumir" | "devolver" | "escrever" | "reenviar_nota"):
                 log.info("staff_command_late", tipo=pedido.comando)
             case _:
-                raise AnotherVersionError(f"a command of the staff: {pedido.comando}")
+                raise MisshapenRowError(f"a command of the staff: {pedido.comando}")
         return None
 
     async def _files_again(self, connection: Connection, conversa: str, emissao_id: int, row: InboxRow) -> None:

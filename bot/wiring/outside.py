@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,6 +34,7 @@ from persistence import outside
 from persistence.conversations.sessions import LiveSessions, RedisLine, connect
 from persistence.db.connection import is_outage
 from persistence.db.engine import Database, refuse_in_transaction
+from persistence.db.migrate import enter
 from persistence.outside import SEEN_EVERY
 from persistence.people.certificates import KeptCertificates
 from persistence.queue.backlog import Backlog
@@ -183,16 +184,15 @@ async def open_stores(
     settings: Settings,
     database_url: str,
     redis_url: str,
-    known: tuple[Collection[str], Collection[str]],
     witness_file: Path | None = None,
 ) -> AsyncIterator[Stores]:
-    """Open them on these servers; they are closed again in reverse order. ``known``: channels and origins.
+    """Open them on these servers; they are closed again in reverse order.
 
     ``witness_file``: where the database's history is remembered beside Redis, ``None`` where there is no place for it.
     """
     async with AsyncExitStack() as stack:
         metrics = Metrics()
-        database = await Database.open(database_url)
+        database = await Database.open(database_url, enter=enter)
         stack.push_async_callback(database.close)
         redis = connect(redis_url, REDIS_TIMEOUT)
         stack.push_async_callback(redis.aclose)
@@ -205,7 +205,7 @@ async def open_stores(
         live = LiveSessions(line, settings.session_ttl_seconds)
         witness, keepers = Witness(), Keepers(line, witness_file)
         witness.heard(await keepers.recall())
-        backlog = Backlog(database, *known)
+        backlog = Backlog(database)
         yield Stores(
             settings, metrics, database, redis, inbox, lanes, backlog, live, budgets, witness=witness, keepers=keepers
         )

@@ -22,7 +22,6 @@ from persistence.db.connection import Connection
 from persistence.db.connection import Row as Found
 from persistence.db.engine import Database
 from persistence.tables import api_chave, api_chave_empresa, empresa, idempotencia_operacoes, propostas
-from persistence.versions import known
 from state_machine.protocol.channel import Ambiente
 
 KEPT: Final = timedelta(days=30)
@@ -163,7 +162,7 @@ async def holder(database: Database, chave: str) -> Holder | None:
             await connection.execute(_TOUCH, {"b_id": row.id})
     return Holder(
         row.prefixo,
-        known(Ambiente, row.ambiente),
+        Ambiente(row.ambiente),
         dict(zip(row.cnpjs, row.empresas, strict=True)),
         frozenset(row.escopos),
     )

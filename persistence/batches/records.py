@@ -20,7 +20,7 @@ from persistence.db.connection import Connection, clean, storable
 from persistence.db.connection import Row as Found
 from persistence.db.engine import Database
 from persistence.tables import lote_fila, lote_linhas, lotes
-from persistence.versions import literals
+from persistence.tables.base import literals
 from state_machine.mailing.delivery import ENCERRADOS, EstadoLinha, EstadoLote, StatusLote
 from state_machine.mailing.reading import LinhaLida, ListaLida, problems, text_of
 

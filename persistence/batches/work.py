@@ -9,7 +9,7 @@ from typing import Any, Final
 from persistence.claims import Leases
 from persistence.db.connection import Connection
 from persistence.tables import lotes
-from persistence.versions import literals
+from persistence.tables.base import literals
 from state_machine.mailing.delivery import (
     LIVRES,
     UNCERTAIN,

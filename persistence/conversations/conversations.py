@@ -19,7 +19,7 @@ from persistence.db.engine import Database
 from persistence.people import channels, services
 from persistence.people.companies import COLUMNS, Empresa, PhoneError, canonical_phone, company_columns, company_of
 from persistence.tables import conversas, empresa, usuario
-from persistence.versions import literals
+from persistence.tables.base import literals
 from state_machine.cancellation.machine import CONVERSANDO
 from state_machine.invoice.session import ESPERAM_USUARIO
 

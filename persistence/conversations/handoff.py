@@ -22,7 +22,7 @@ from persistence.tables import (
     resolvida,
     session_snapshot,
 )
-from persistence.versions import literals
+from persistence.tables.base import literals
 from state_machine.invoice.session import Estado
 from state_machine.machine.events import NotaQueEspera
 from state_machine.protocol.emission import StatusEmissao

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Any
 
 import structlog
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -18,7 +18,7 @@ from redis.exceptions import ConnectionError as AwayError
 from redis.exceptions import RedisError, ResponseError
 from redis.exceptions import TimeoutError as LateError
 
-from persistence.versions import AnotherVersionError, Strict
+from persistence.conversations.snapshots import strict
 from state_machine.invoice.session import Sessao
 
 CONNECTIONS = 256  # more than a process has turns; one more is refused as if Redis were away
@@ -74,7 +74,7 @@ log = structlog.get_logger(__name__)
 
 REWRITE_PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0)  # seconds; a file of live sessions is written within one
 
-_SESSAO, _STORED = TypeAdapter(Sessao), Strict(Sessao)
+_SESSAO, _STORED = TypeAdapter(Sessao), strict(Sessao)
 
 
 class LiveSessions:
@@ -88,11 +88,11 @@ class LiveSessions:
         """Return the live session, or ``None``: then the snapshot is asked."""
         try:
             data = await self._line.ask("GET", _key(conversa))
-            sessao: Sessao | None = _STORED.load_json(data) if data else None
+            sessao: Sessao | None = _STORED.validate_json(b"[" + data + b"]")[0] if data else None
         except RedisError as error:
             log.warning("redis_unavailable", operation="get", error=type(error).__name__)
             return None
-        except AnotherVersionError:  # its snapshot says as much, and more
+        except ValidationError:  # its snapshot says as much, and more
             log.warning("live_session_unreadable")
             return None
         if sessao and sessao.conversa != conversa:  # whatever brought it here: nobody's numbers reach anybody else

@@ -12,12 +12,11 @@ from functools import cache, lru_cache
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from persistence.db.connection import Connection, Row
 from persistence.tables import MENSAGENS, empresa, inbox, session_snapshot, transicoes
-from persistence.versions import Strict, known
 from state_machine.invoice.choices import NotaIgual
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import FIELDS
@@ -27,7 +26,21 @@ from state_machine.values.errors import ProsaError
 
 _RASCUNHO = TypeAdapter(Rascunho)
 _IGUAL = TypeAdapter(NotaIgual | None)
-_STORED_RASCUNHO, _STORED_IGUAL = Strict(Rascunho), Strict(NotaIgual | None)
+
+
+class UnreadableDraftError(ProsaError, ValueError):
+    """A stored draft says what is no part of one: reading past it might issue less than was confirmed."""
+
+    code = "unreadable_draft"
+
+
+def strict(kind: Any) -> TypeAdapter[Any]:
+    """Return what reads a list of such values, and refuses every field and word that it does not know."""
+    # a list: pydantic gives its own configuration only to dataclasses inside of something
+    return TypeAdapter(list[kind], config=ConfigDict(extra="forbid"))
+
+
+_STORED = strict(tuple[Rascunho, NotaIgual | None])
 STEP = frozenset(
     {"sessao_id", "de", "para", "evento", "snapshot_reason", "revisao", "detalhe", "correlacao"}
 )  # the columns of ``transicoes`` that its writer gives
@@ -143,19 +156,23 @@ def record(connection: Connection, steps: Sequence[dict[str, Any]]) -> None:
 
 def _sessao(row: Row) -> Sessao:
     insistencias, sem = row.ultimo or (None, None)
+    try:
+        [(rascunho, igual)] = _STORED.validate_python([(row.rascunho, row.igual)])
+    except ValidationError as error:  # without what it says: that is a person's
+        raise UnreadableDraftError(f"{error.error_count()} unknown fields or words") from None
     return Sessao(
         sessao_id=row.sessao_id,
         conversa=row.conversa,
         empresa_id=row.empresa_id,
         emitente=row.razao_social,
-        estado=known(Estado, row.estado),
-        snapshot_reason=known(SnapshotReason, row.snapshot_reason),
-        rascunho=_STORED_RASCUNHO.load(row.rascunho),
-        pendente=known(Campo, row.pendente) if row.pendente else None,
+        estado=Estado(row.estado),
+        snapshot_reason=SnapshotReason(row.snapshot_reason),
+        rascunho=rascunho,
+        pendente=Campo(row.pendente) if row.pendente else None,
         revisao=row.revisao,
         mostrado_em=row.mostrado_em,
         resumos=row.resumos,
-        igual=_STORED_IGUAL.load(row.igual),
+        igual=igual,
         expira_em=row.expira_em,
         expired_at=row.expired_at,
         origem=row.origem,
@@ -180,12 +197,6 @@ _SELECT = sa.select(session_snapshot, empresa.c.razao_social, _NEWEST_STEP.label
 _ACTIVE = _SELECT.where(session_snapshot.c.estado.in_(ESPERAM_USUARIO))
 _ONE = _SELECT.where(session_snapshot.c.sessao_id == sa.bindparam("_sessao"))
 _LATEST = _SELECT.order_by(session_snapshot.c.id.desc()).limit(1)
-_NEWEST_STATE = (
-    sa.select(session_snapshot.c.estado)
-    .where(_THIS)
-    .order_by(session_snapshot.c.id.desc())
-    .limit(sa.literal_column("1"))
-)
 _REPAIRED = sa.select(sa.exists().where(session_snapshot.c.origem == sa.bindparam("_sessao")))
 
 
@@ -214,14 +225,8 @@ async def former_amount(connection: Connection, sessao: Sessao, *, named: bool) 
 
 
 async def active(connection: Connection, conversa: str) -> Sessao | None:
-    """Return the conversation's session that waits for the user; there is one at most.
-
-    Raises ``AnotherVersionError`` when the newest one stands in a state of which we cannot tell what it waits for.
-    """
-    waiting = await _one(connection, _ACTIVE, {"_conversa": conversa})
-    if waiting is None and (state := await connection.scalar(_NEWEST_STATE, {"_conversa": conversa})) is not None:
-        known(Estado, state)
-    return waiting
+    """Return the conversation's session that waits for the user; there is one at most."""
+    return await _one(connection, _ACTIVE, {"_conversa": conversa})
 
 
 async def load(connection: Connection, conversa: str, sessao_id: str) -> Sessao | None:

@@ -28,6 +28,7 @@ from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     Connect = Callable[[], Awaitable[asyncpg.Connection[Any]]]
+    Enter = Callable[[asyncpg.Connection[Any]], Awaitable[None]]
 
 
 PLAIN = "postgresql"
@@ -263,11 +264,14 @@ class Database:
         self.pool = pool
 
     @classmethod
-    async def open(cls, dsn: str, *, size: int = 8) -> Database:
-        """Connect to ``postgresql://…``; ``size`` connections at most in each of the two pools."""
-        turns = await _pool(dsn, size, Row, {})
+    async def open(cls, dsn: str, *, size: int = 8, enter: Enter | None = None) -> Database:
+        """Connect to ``postgresql://…``; ``size`` connections at most in each of the two pools.
+
+        ``enter`` takes each new connection in, or raises (``persistence.db.migrate``).
+        """
+        turns = await _pool(dsn, size, Row, {}, enter)
         try:
-            return cls(turns, await _pool(dsn, size, asyncpg.Record, _PLANNED_ONCE))
+            return cls(turns, await _pool(dsn, size, asyncpg.Record, _PLANNED_ONCE, enter))
         except BaseException:
             await turns.close()
             raise
@@ -332,7 +336,7 @@ class Opened:
             await self._borrowed.__aexit__(None, cause, None)
 
 
-async def _pool(dsn: str, size: int, record: type[Any], server_settings: dict[str, str]) -> Pool:
+async def _pool(dsn: str, size: int, record: type[Any], server_settings: dict[str, str], enter: Enter | None) -> Pool:
     address = for_asyncpg(dsn)
 
     async def connect() -> Any:
@@ -348,6 +352,8 @@ async def _pool(dsn: str, size: int, record: type[Any], server_settings: dict[st
             raise DatabaseAwayError("the database did not take a connection in time") from error
         try:
             await connection.set_type_codec("jsonb", encoder=_dumps, decoder=orjson.loads, schema="pg_catalog")
+            if enter is not None:
+                await enter(connection)
         except BaseException:
             connection.terminate()
             raise

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from persistence.db.connection import Connection
 from persistence.tables import gateway_tentativas, nfse_emissao, session_snapshot
-from persistence.versions import literals
+from persistence.tables.base import literals
 from state_machine.cancellation.machine import StatusNota
 from state_machine.protocol.emission import StatusEmissao
 

@@ -6,7 +6,7 @@ Keeps who is at work on a confirmed cancellation, and what the gateway said of i
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -19,7 +19,6 @@ from persistence.claims import Leases, OrderLeaseLostError, Taken, taken
 from persistence.db.connection import Connection
 from persistence.fiscal import issued
 from persistence.tables import cancelamento, inbox, nfse_emissao, nfse_processada, session_snapshot
-from persistence.versions import known
 from state_machine.cancellation.machine import (
     CONVERSANDO,
     VIVOS,
@@ -31,7 +30,6 @@ from state_machine.cancellation.machine import (
     StatusNota,
 )
 from state_machine.cancellation.reconciliation import AndamentoCancelamento, Envio, PassoCancelamento
-from state_machine.protocol.channel import CONVERSA, PRIMEIRO
 from state_machine.values.errors import ProsaError
 
 
@@ -42,8 +40,8 @@ class StaleCancellationError(ProsaError):
 
 
 def _cancelamento(row: Any, nota: NotaEmitida) -> Cancelamento:
-    motivo = MotivoCancelamento(known(Codigo, row.codigo), row.motivo) if row.codigo and row.motivo else None
-    return Cancelamento(row.id, nota, known(EstadoCancelamento, row.estado), row.versao, motivo, row.expira_em)
+    motivo = MotivoCancelamento(Codigo(row.codigo), row.motivo) if row.codigo and row.motivo else None
+    return Cancelamento(row.id, nota, EstadoCancelamento(row.estado), row.versao, motivo, row.expira_em)
 
 
 # Statements are composed once: that costs more than running them.
@@ -215,15 +213,13 @@ async def claim(
     livres: int,
     lease_seconds: float,
     ocupadas: Mapping[int, int],
-    canais: Collection[str] = (PRIMEIRO,),
-    origens: Collection[str] = (CONVERSA,),
 ) -> list[TarefaCancelamento]:
     """Take what is due, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
     One to be sent is stored as ``enviando`` before anybody may send it.
     """
     tomada_em = time.monotonic()
-    values = {**claims.shares(livres, ocupadas, canais, origens), "lease": lease_seconds}
+    values = {**claims.shares(livres, ocupadas), "lease": lease_seconds}
     rows = await connection.execute(claims.CLAIM_CANCELLATIONS, values)
     return [
         TarefaCancelamento(

@@ -17,7 +17,6 @@ from persistence.db.connection import Connection
 from persistence.fiscal import emissions
 from persistence.people.channels import counts
 from persistence.tables import empresa, empresa_canal, job_slots, nfse_emissao, nfse_processada
-from persistence.versions import known
 from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.choices import NotaIgual, mesmo_texto
 from state_machine.protocol.audit import Nossa
@@ -52,7 +51,7 @@ async def held(
 ) -> list[Nossa]:
     """Return the company's emissions first sent from ``desde`` to before ``ate`` by ``canal``, and all that it lists.
 
-    With ``ambiente``, those sent in this environment. Raises ``AnotherVersionError``.
+    With ``ambiente``, those sent in this environment.
     """
     sent = sa.and_(
         nfse_emissao.c.prestador_id == empresa_id,
@@ -95,9 +94,9 @@ async def held(
             pedido=(row.sessao_id, row.revisao),
             conteudo=emissions.confirmed(row),
             impressao=row.impressao,
-            status=known(StatusEmissao, row.status),
+            status=StatusEmissao(row.status),
             enviada_em=row.enviado_em,
-            nota=known(StatusNota, row.nota) if row.nota else None,
+            nota=StatusNota(row.nota) if row.nota else None,
             numero=row.numero,
             id_externo=row.id_da_nota or row.id_externo,
             conhecida_em=row.conhecida_em,

@@ -24,10 +24,8 @@ from persistence.idempotency import gateway_operations
 from persistence.idempotency.records import Operation
 from persistence.people.channels import canal_of
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
-from persistence.versions import known
 from state_machine.cancellation.machine import StatusNota
 from state_machine.documents import Conteudo, ConteudoServico
-from state_machine.protocol.channel import CONVERSA, PRIMEIRO
 from state_machine.protocol.emission import EM_CURSO, Rejected, StatusEmissao
 from state_machine.protocol.reconciliation import ASK_AFTER, ASSENTADOS, Anterior
 from state_machine.protocol.standing import Andamento, Passo
@@ -133,18 +131,15 @@ async def claim(
     *,
     ocupadas: Mapping[int, int] = MappingProxyType({}),
     quietas: Collection[str] = (),
-    canais: Collection[str] = (PRIMEIRO,),
-    origens: Collection[str] = (CONVERSA,),
 ) -> list[Tarefa]:
     """Take due emissions, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
     One that may be sent is stored as ``enviando``, under its record, before anybody sends it; none of the companies
     ``quietas`` (CNPJ): for them the gateway is left alone, but for a probe.
-    What another version of us wrote, or names a channel or an origin that is none of these, is left to who knows it.
     """
     tomada_em = time.monotonic()
     values = {
-        **claims.shares(livres, ocupadas, canais, origens),
+        **claims.shares(livres, ocupadas),
         "lease": lease_seconds,
         "quietas": list(quietas),
         "recente": ASK_AFTER.total_seconds(),  # an older one is looked at first: its person may have to be asked
@@ -238,15 +233,12 @@ async def start_sending(connection: Connection, tarefa: Tarefa, lease_seconds: f
 
 
 async def earlier_attempts(connection: Connection, tarefa: Tarefa) -> list[Anterior]:
-    """Return the attempts before this one, oldest first: at the same revision, and of the sessions that it repairs.
-
-    Raises ``AnotherVersionError``.
-    """
+    """Return the attempts before this one, oldest first: at the same revision, and of the sessions that it repairs."""
     values = {"sessao_id": tarefa.sessao_id, "revisao": tarefa.revisao, "id": tarefa.id}
     return [
         Anterior(
             row.id,
-            _andamento(row, known(StatusEmissao, row.status)),
+            _andamento(row, StatusEmissao(row.status)),
             row.id_externo,
             numero=row.numero,
             reparada=row.sessao_id != tarefa.sessao_id,

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 from persistence.db.connection import Connection
 from persistence.people.channels import counts
 from persistence.tables import cliente_tomador, conversas, empresa, nfse_emissao, nfse_processada, session_snapshot
-from persistence.versions import known
 from state_machine.cancellation.machine import NotaEmitida, StatusNota
 from state_machine.protocol.emission import StatusEmissao
 
@@ -131,7 +130,7 @@ def _nota(row: Any, conversa: str | None) -> NotaEmitida:
         row.razao_social,
         row.tomador_documento,
         row.criado_em,
-        known(StatusNota, row.status),
+        StatusNota(row.status),
         row.quem if conversa is not None and row.conversa != conversa else None,
         row.sessao_id if row.conversa == conversa else None,
         row.substituta,

@@ -13,7 +13,6 @@ from persistence.db.connection import Connection
 from persistence.fiscal.issued import SUBSTITUTA
 from persistence.people.channels import canal_of, counts
 from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, session_snapshot
-from persistence.versions import known
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue.requests import NotaListada
 from state_machine.protocol.channel import Canal
@@ -29,7 +28,6 @@ _RECORD = (
     insert(nfse_processada)
     .values(
         status=StatusNota.AUTORIZADO,
-        # An integer is taken by a column of text and by one of integers: a next release may change its type.
         c_stat=sa.type_coerce(sa.bindparam("b_c_stat", type_=sa.Integer), sa.Integer),
         protocolo=sa.func.coalesce(sa.bindparam("b_protocolo", type_=sa.Text), _emission(nfse_emissao.c.protocolo)),
         conteudo_visto_em=sa.case((sa.bindparam("b_visto", type_=sa.Boolean), sa.func.now())),
@@ -187,7 +185,7 @@ async def listed(connection: Connection, conversa: str, empresa_id: int, limit: 
         NotaListada(
             emissao_id=row.id,
             numero=row.numero,
-            status=known(StatusEmissao, row.status),
+            status=StatusEmissao(row.status),
             valor=row.valor_servico,
             documento=row.tomador_documento,
             nome=row.cnpj_razao_social,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from alembic import context
+from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from persistence.db.migrate import RUN_LOCK, newest, refusal
 from persistence.tables import metadata
 
 MIGRATION_LOCK = 7_015_022  # any constant; two replicas that start together migrate one after the other
@@ -17,14 +19,20 @@ def _migrate(connection: Connection) -> None:
     connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": MIGRATION_LOCK})
     connection.commit()
     try:
-        # Each by itself: whoever locks several tables at once and the release at work wait for each other.
+        revision = MigrationContext.configure(connection).get_current_revision()
+        alone = bool(connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": RUN_LOCK}))
+        connection.commit()
+        if revision == newest():  # another came first, and may have been started since
+            return
+        if (refused := refusal(revision, alone=alone)) is not None:
+            raise refused
         context.configure(
             connection=connection, target_metadata=metadata, compare_type=True, transaction_per_migration=True
         )
         with context.begin_transaction():
             context.run_migrations()
     finally:
-        connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": MIGRATION_LOCK})
+        connection.execute(text("SELECT pg_advisory_unlock_all()"))
         connection.commit()
 
 

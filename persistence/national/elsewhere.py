@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from persistence.db.connection import Connection
 from persistence.fiscal.numbering import Sequencia
-from persistence.versions import known
 from state_machine.protocol.channel import Canal
 from state_machine.protocol.emission import Nota, Situacao, StatusEmissao
 
@@ -98,14 +97,14 @@ class NotaDeFora:
 
 
 async def ours(connection: Connection, canal: Canal, chave: str, id_dps: str | None = None) -> list[Ours]:
-    """Return our emissions under a note's key, or under its DPS. Raises ``AnotherVersionError``."""
+    """Return our emissions under a note's key, or under its DPS."""
     values = {"canal": canal.nome, "ambiente": canal.ambiente, "chave": chave, "id_dps": id_dps or None}
     return [
         Ours(
             row.emissao_id,
             row.id_integracao,
             row.id_externo,
-            known(StatusEmissao, row.status),
+            StatusEmissao(row.status),
             row.origem,
             row.sessao_id,
             row.conversa,

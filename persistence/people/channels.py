@@ -9,7 +9,6 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence.db.connection import Connection
 from persistence.tables import conversas, empresa, empresa_canal, usuario
-from persistence.versions import known
 from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal, TipoDocumento
 
 # Statements are composed once: that costs more than running them.
@@ -30,9 +29,9 @@ _NAMED = sa.select(empresa).where(empresa.c.cnpj == sa.bindparam("b_cnpj"))
 def canal_of(nome: str | None, ambiente: str | None) -> Canal:
     """Return the choice that a row holds; without a name it is the one channel that older releases knew.
 
-    Raises ``AnotherVersionError`` for an unknown environment. Whether the channel is known, ``gateway.registry`` says.
+    Raises ``ValueError`` for an unknown environment. Whether the channel is known, ``gateway.registry`` says.
     """
-    chosen = known(Ambiente, ambiente) if ambiente is not None else None
+    chosen = Ambiente(ambiente) if ambiente is not None else None
     return Canal(nome, chosen) if nome is not None else Canal(ambiente=chosen)
 
 
@@ -67,13 +66,13 @@ def column(e: str) -> str:
 
 
 def read(stored: str | None) -> Canal:
-    """Return what ``column`` told as a choice. Raises ``AnotherVersionError`` for an unknown environment."""
+    """Return what ``column`` told as a choice."""
     nome, _, ambiente = stored.partition("/") if stored else (None, "", "")
     return canal_of(nome, ambiente or None)
 
 
 async def chosen(connection: Connection, empresa_id: int, tipo: TipoDocumento = TipoDocumento.SERVICO) -> Canal:
-    """Return the company's channel for a kind of document. Raises ``AnotherVersionError``."""
+    """Return the company's channel for a kind of document."""
     row = (await connection.execute(_CHOSEN, {"b_empresa": empresa_id, "b_tipo": tipo})).one_or_none()
     return canal_of(row.canal, row.ambiente) if row else Canal()
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from persistence.api.keys import SUBMIT
 from persistence.tables import MENSAGENS
-from persistence.versions import literals
+from persistence.tables.base import literals
 from state_machine.invoice.field_table import FIELDS
 from state_machine.mailing.delivery import EstadoLinha
 from state_machine.proposal import EstadoProposta
@@ -85,7 +85,6 @@ def _fiscal(emissions: str) -> tuple[Parte, ...]:
         ),
         Parte("notas", "nfse_processada", of, _empty("nfse_processada", of, "webhook_payload"), _WITHOUT),
         Parte("PDF e XML", "nfse_documento", of, None, _KEEP),
-        Parte("pedidos preparados", "nfse_preparo", of, None, _KEEP),
         Parte(
             "emissões",
             "nfse_emissao",

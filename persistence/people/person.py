@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from persistence.db.connection import Connection
 from persistence.people.companies import PhoneError, canonical_phone
 from persistence.people.parts import APAGADA, DO_CPF, DO_EMAIL, DO_TELEFONE, Parte
-from persistence.versions import literals
+from persistence.tables.base import literals
 from state_machine.cancellation.machine import VIVOS
 from state_machine.invoice.session import COM_AUTORIDADE, ESPERAM_USUARIO
 from state_machine.mailing.reading import NotAnAddressError, normalised
@@ -204,7 +204,7 @@ def _addresses(row: Any) -> list[str]:
 
 # Bytes leave as what they are: the request as its JSON text, a file in base64.
 _ROW = {
-    "nfse_emissao": "to_jsonb(t) - 'payload_enviado' || jsonb_build_object('bytes', convert_from(t.bytes, 'UTF8'))",
+    "nfse_emissao": "to_jsonb(t) || jsonb_build_object('bytes', convert_from(t.bytes, 'UTF8'))",
     "nfse_documento": "to_jsonb(t) || jsonb_build_object('conteudo', encode(t.conteudo, 'base64'))",
 }
 

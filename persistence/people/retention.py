@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from persistence.db.engine import Database
 from persistence.people.parts import SEM_PALAVRAS
-from persistence.versions import literals
+from persistence.tables.base import literals
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.session import FINAIS
 from state_machine.protocol.emission import ENCERRADAS
@@ -90,7 +90,6 @@ VARREDURAS: Final[tuple[tuple[str, str], ...]] = (
     ("rascunhos", _strip(f"NOT {_EMITTED}")),
     ("estranhos", _STRANGERS),
     ("chamadas", f"UPDATE gateway_tentativas SET pedido = NULL, resposta = NULL WHERE id IN ({_CALLS})"),
-    ("entradas", _delete("staff_tentativa", _old("t.em"))),
     ("entradas", _delete("staff_atraso", _old("t.livre_em"))),
 )
 

@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence.db.connection import Connection
 from persistence.tables import empresa, empresa_servico
-from persistence.versions import literals
+from persistence.tables.base import literals
 from state_machine.protocol.channel import NATIONAL_LIST, TipoDocumento
 from state_machine.services.codes import IbsCbs, Servico, digits
 

@@ -7,24 +7,20 @@ Finds orders to the authority that take long and whose people have not heard so,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 import sqlalchemy as sa
 
-from persistence import claims
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
-from persistence.queue import outbox
 from persistence.queue.inbox import CHANNEL
-from persistence.rows import TIPOS
 from persistence.tables import StatusSaida
-from persistence.versions import literals
+from persistence.tables.base import literals
 from state_machine.cancellation.machine import EstadoCancelamento
 from state_machine.cancellation.reconciliation import Envio
-from state_machine.protocol.channel import CONVERSA, PRIMEIRO
+from state_machine.protocol.channel import CONVERSA
 from state_machine.protocol.emission import COM_PESSOAS, EM_CURSO, StatusEmissao
 
 _COUNTS = f"""
@@ -78,15 +74,6 @@ UPDATE lanes AS l SET ready_at = now(), pending_since = now() FROM adormecidas W
 """
 
 
-# What is due and stays where it is: only another version knows its status or kind (``persistence.versions``).
-_UNKNOWN = f"""
-SELECT 'inbox' AS tabela, count(*) AS count FROM inbox WHERE estado = 0 AND tipo NOT IN ({literals(TIPOS)})
-UNION ALL SELECT 'nfse_emissao', count(*) FROM nfse_emissao n
-    WHERE proxima_acao_em <= now() AND {claims.alheia("$1", "$2")}
-UNION ALL SELECT 'cancelamento', count(*) FROM cancelamento n
-    WHERE proxima_acao_em <= now() AND {claims.alheio("$1", "$2")}
-UNION ALL SELECT 'outbox', count(*) FROM outbox o WHERE run_at <= now() AND ({outbox.ALHEIA})
-"""  # noqa: S608 - our own constants
 _HELD = """
 SELECT retida, count(*) AS count FROM nfse_emissao
 WHERE proxima_acao_em IS NOT NULL AND retida IS NOT NULL GROUP BY retida
@@ -117,16 +104,10 @@ class EmissionCount:
 
 
 class Backlog:
-    """For metrics, staff and the sweep; ``canais`` and ``origens`` are those that this process knows."""
+    """For metrics, staff and the sweep."""
 
-    def __init__(
-        self,
-        database: Database,
-        canais: Collection[str] = (PRIMEIRO,),
-        origens: Collection[str] = (CONVERSA,),
-    ) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._known = list(canais), list(origens)
 
     async def pending(self) -> Counts:
         """Count."""
@@ -139,10 +120,6 @@ class Backlog:
     async def held(self) -> dict[str, int]:
         """Count emissions that wait without a call, by why."""
         return {row["retida"]: row["count"] for row in await self._database.pool.fetch(_HELD)}
-
-    async def unknown(self) -> dict[str, int]:
-        """Count, by table, what is due and waits for another version of us."""
-        return {row["tabela"]: row["count"] for row in await self._database.pool.fetch(_UNKNOWN, *self._known)}
 
     async def prune(self) -> int:
         """Delete ticks and hints older than Meta's redelivery, and their idle lanes; returns how many rows."""
@@ -223,7 +200,7 @@ BATCH: Final = 200  # of each kind at once: the next look is a second later
 _SLOW_EMISSIONS = sa.text(f"""
 WITH demoradas AS (
     SELECT id, session_id FROM nfse_emissao
-    WHERE avisado_em IS NULL AND origem = ANY(:origens) AND status IN ({literals(EM_CURSO)})
+    WHERE avisado_em IS NULL AND status IN ({literals(EM_CURSO)})
       AND criado_em <= now() - make_interval(secs => :seconds)
       AND NOT (status = '{StatusEmissao.PENDENTE}' AND em_duvida IS FALSE
         AND criado_em <= now() - make_interval(secs => :asked))
@@ -242,9 +219,7 @@ WHERE proxima_acao_em > now() AND status = '{StatusEmissao.PENDENTE}' AND em_duv
 _CANCELLATIONS = sa.text(f"""
 WITH demorados AS (
     SELECT id FROM cancelamento c
-    WHERE proxima_acao_em IS NOT NULL AND (c.conversa IS NOT NULL OR EXISTS (
-        SELECT FROM nfse_emissao e WHERE e.id = c.emissao_id AND e.origem = ANY(:origens)))
-      AND estado = '{EstadoCancelamento.PENDENTE}'
+    WHERE proxima_acao_em IS NOT NULL AND estado = '{EstadoCancelamento.PENDENTE}'
       AND envio <> '{Envio.COM_GENTE}' AND avisado_em IS NULL
       AND confirmado_em <= now() - make_interval(secs => :seconds)
     ORDER BY confirmado_em LIMIT :batch FOR NO KEY UPDATE SKIP LOCKED
@@ -270,17 +245,13 @@ class Demorada:
     correlacao: str
 
 
-async def slow_emissions(
-    connection: Connection, origens: Sequence[str], seconds: float, asked: float
-) -> list[Demorada]:
+async def slow_emissions(connection: Connection, seconds: float, asked: float) -> list[Demorada]:
     """Mark emissions older than so many seconds (database clock) as told, each once, and return them.
 
-    Only those of ``origens``: the release that knows another one tells it. What nobody accepted for ``asked`` seconds
+    What nobody accepted for ``asked`` seconds
     is left out: its person is asked whether it is still wanted.
     """
-    rows = await connection.execute(
-        _SLOW_EMISSIONS, {"origens": list(origens), "seconds": seconds, "batch": BATCH, "asked": asked}
-    )
+    rows = await connection.execute(_SLOW_EMISSIONS, {"seconds": seconds, "batch": BATCH, "asked": asked})
     return [Demorada(r.id, r.id, r.origem, r.sessao_id, r.conversa, r.correlacao or r.id_integracao) for r in rows]
 
 
@@ -289,12 +260,9 @@ async def bring_forward(connection: Connection, seconds: float) -> int:
     return (await connection.execute(_FORWARD, {"seconds": seconds})).rowcount
 
 
-async def slow_cancellations(connection: Connection, origens: Sequence[str], seconds: float) -> list[Demorada]:
-    """Mark cancellations that were confirmed so many seconds ago as told, each once, and return them.
-
-    Only those that a conversation or one of ``origens`` hears of.
-    """
-    rows = await connection.execute(_CANCELLATIONS, {"origens": list(origens), "seconds": seconds, "batch": BATCH})
+async def slow_cancellations(connection: Connection, seconds: float) -> list[Demorada]:
+    """Mark cancellations that were confirmed so many seconds ago as told, each once, and return them."""
+    rows = await connection.execute(_CANCELLATIONS, {"seconds": seconds, "batch": BATCH})
     return [
         Demorada(
             r.id,

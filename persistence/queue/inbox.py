@@ -22,7 +22,7 @@ from persistence.db.engine import Database
 from persistence.queue.outbox import RANK, Tick
 from persistence.rows import RowKind
 from persistence.tables import TALVEZ_SAIU
-from persistence.versions import literals
+from persistence.tables.base import literals
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,6 @@ MAX_ATTEMPTS = 5
 MAX_DEATHS = 10  # owners dead or frozen with one row; five met two innocent ones in a storm of 501 kills
 DEATHS_APART = 4  # the pause between them grows no more after so many: a killer must not hide for half an hour
 ALONE_FROM = 2  # failures after which a row is handled alone, so that it fails without its neighbours
-LEFT_SECONDS = 30.0  # until a lane that was left to another version is looked at again, which may have gone back
 DIED = "its worker died or was frozen with it in hand"
 ERROR_LENGTH = 500  # characters kept of an error: enough for a sentence, too little for a dump
 
@@ -112,7 +111,7 @@ ERROR_LENGTH = 500  # characters kept of an error: enough for a sentence, too li
 _CLAIM = """
 WITH devidas AS (
     SELECT lane, lease_until IS NOT NULL AS herdada FROM lanes
-    WHERE ready_at <= now() AND (lease_until IS NULL OR lease_until <= now()) AND lane <> ALL ($4::text[])
+    WHERE ready_at <= now() AND (lease_until IS NULL OR lease_until <= now())
     ORDER BY ready_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
 ), tomadas AS (
     UPDATE lanes AS l SET owner = $1, epoch = l.epoch + 1, lease_until = now() + $3::interval, pending_since = NULL
@@ -123,7 +122,7 @@ SELECT lane, epoch, herdada, NULL::float8 AS proxima FROM tomadas
 UNION ALL
 SELECT NULL, NULL, NULL, extract(epoch FROM min(greatest(ready_at, lease_until)) - now())::float8
 FROM lanes WHERE ready_at IS NOT NULL AND NOT EXISTS (SELECT FROM devidas WHERE devidas.lane = lanes.lane)
-    AND lane <> ALL ($4::text[]) AND (SELECT count(*) FROM devidas) < $2
+    AND (SELECT count(*) FROM devidas) < $2
 """
 _ROWS = """
 SELECT r.* FROM unnest($1::text[]) AS l(lane) CROSS JOIN LATERAL (
@@ -239,15 +238,12 @@ class Lanes:
         self._lease = timedelta(seconds=lease_seconds)
         self._database = database
         self._bell = Bell(database, CHANNEL)
-        self._left: dict[str, float] = {}  # lanes that this process leaves alone, until when by its monotonic clock
         self._due_at: float | None = None  # our monotonic clock when the next lane will be due, as the last claim saw
 
     async def claim(self, owner: str, limit: int) -> list[tuple[Lease, tuple[InboxRow, ...]]]:
         """Lease up to ``limit`` lanes that are due, each with its first 50 open rows in order (possibly none)."""
         pool = self._database.pool
-        moment = time.monotonic()
-        self._left = {lane: until for lane, until in self._left.items() if until > moment}
-        found = await pool.fetch(_CLAIM, owner, limit, self._lease, list(self._left))
+        found = await pool.fetch(_CLAIM, owner, limit, self._lease)
         taken = [record for record in found if record["lane"] is not None]
         later = next(record["proxima"] for record in found if record["lane"] is None)
         self._due_at = None if later is None else time.monotonic() + later
@@ -317,11 +313,6 @@ class Lanes:
         if more:
             await self._database.pool.execute("SELECT pg_notify($1, '')", CHANNEL)
         return bool(waits)
-
-    async def leave(self, lease: Lease) -> None:
-        """Give the lane back, due as before, to whoever knows its first row; this process looks at it again later."""
-        self._left[lease.lane] = time.monotonic() + LEFT_SECONDS
-        await self.release(lease, more=True)
 
     async def postpone(self, lease: Lease, seconds: float) -> None:
         """Give the lane back and leave it alone for a while; the rows are not to blame, so nothing is counted."""

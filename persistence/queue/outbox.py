@@ -22,9 +22,8 @@ from persistence.db.clock import in_seconds
 from persistence.db.connection import Connection, clean
 from persistence.db.engine import Database
 from persistence.people.parts import APAGADA
-from persistence.rows import TIPOS_DE_MENSAGEM, OutboxMessage, to_payload
+from persistence.rows import OutboxMessage, to_payload
 from persistence.tables import TALVEZ_SAIU, StatusSaida, nfse_processada, outbox
-from persistence.versions import literals
 from state_machine.catalogue import messages
 from state_machine.invoice.session import Mensagem, Sessao
 
@@ -112,14 +111,10 @@ async def lane_of(connection: Connection, chave: str) -> str | None:
     return found
 
 
-# Another version's: it keeps its place, as the messages of its conversation leave in order.
-ALHEIA = (
-    f"o.status NOT IN ({literals(ORDEM)}) OR coalesce(o.mensagem->>'tipo', '') NOT IN ({literals(TIPOS_DE_MENSAGEM)})"
-)
 _CLAIM = f"""
 WITH due AS (
     SELECT o.id, o.status FROM outbox o
-    WHERE o.run_at <= now() AND (o.lease_until IS NULL OR o.lease_until < now()) AND NOT ({ALHEIA})
+    WHERE o.run_at <= now() AND (o.lease_until IS NULL OR o.lease_until < now())
       AND NOT EXISTS (
           SELECT 1 FROM outbox p
           WHERE p.conversa = o.conversa AND p.id < o.id AND p.run_at IS NOT NULL
@@ -138,7 +133,7 @@ RETURNING o.id, o.epoch, due.status AS era, o.mensagem, o.tentativas, o.criado_e
 
 
 async def claim(database: Database, limit: int) -> list[Saida]:
-    """Take due messages of kinds that we know; of one conversation only the oldest, so that they leave in order.
+    """Take due messages; of one conversation only the oldest, so that they leave in order.
 
     A file that could not be had is waited for by other files only for ``FILES_IN_ORDER`` seconds.
     """

@@ -8,7 +8,7 @@ from persistence.db.engine import Database
 from persistence.queue.lanes import Lease, LeaseLost
 from persistence.queue.outbox import ORDEM, RANK, Tick
 from persistence.tables import TALVEZ_SAIU
-from persistence.versions import literals
+from persistence.tables.base import literals
 
 # One statement, committed by itself: a tick is applied again without harm, so only the lane's lock must hold. A message
 # is found by its wamid; by our number only if it may have left and its wamid is not known: numbers start again in a

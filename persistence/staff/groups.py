@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import JSONB, insert
 from persistence.access.accounts import Alcance
 from persistence.db.connection import Connection
 from persistence.tables import empresa, grupo_resolvido, nfse_emissao, resolvida, session_snapshot
-from persistence.versions import literals
+from persistence.tables.base import literals
 from state_machine.invoice.session import COM_AUTORIDADE, Estado
 
 LONGEST = timedelta(days=90)  # the longest period that the page of groups shows

@@ -18,7 +18,7 @@ from persistence.db.engine import Database
 from persistence.staff.case import CANCELADAS, NOTA, PEDIU, SUBSTITUIDAS, SUBSTITUTA_DA_SESSAO, may_see, waiting
 from persistence.staff.groups import taken_up
 from persistence.tables import StatusSaida, conversas, empresa, inbox, session_snapshot, staff, usuario
-from persistence.versions import literals
+from persistence.tables.base import literals
 from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.session import COM_AUTORIDADE, Estado
 from state_machine.protocol.emission import PEDEM_OLHOS, StatusEmissao

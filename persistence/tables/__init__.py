@@ -1,9 +1,10 @@
 """Every table of the database; what a column means is said beside it.
 
 To add a column or a table: it here, then the next numbered file in ``persistence/migrations/versions``, by hand, with
-one sentence of docstring. It only adds: a new column is nullable or has a server default. Rights need nothing. A table
-is a row in ``docs/arquitetura.md``; a person's data also go through ``persistence/people`` (copy, erasure, retention).
-The tests' databases are made by the migrations, and ``tests/persistence/db`` compares them with these tables.
+one sentence of docstring. Nothing of another release runs meanwhile; rows that wait keep all they say. Rights need
+nothing. A table is a row in ``docs/arquitetura.md``; a person's data also go through ``persistence/people`` (copy,
+erasure, retention). The tests' databases are made by the migrations, and ``tests/persistence/db`` compares them with
+these tables.
 """
 
 from persistence.tables.base import metadata
@@ -16,7 +17,6 @@ from persistence.tables.fiscal import (
     nacional_leiaute,
     nfse_documento,
     nfse_emissao,
-    nfse_preparo,
     nfse_processada,
     nota_de_fora,
     numeracao,
@@ -72,7 +72,6 @@ from persistence.tables.staff import (
     staff_atraso,
     staff_empresa,
     staff_sessao,
-    staff_tentativa,
     staff_vista,
 )
 
@@ -120,7 +119,6 @@ __all__ = [
     "nacional_leiaute",
     "nfse_documento",
     "nfse_emissao",
-    "nfse_preparo",
     "nfse_processada",
     "nota_de_fora",
     "numeracao",
@@ -136,7 +134,6 @@ __all__ = [
     "staff_atraso",
     "staff_empresa",
     "staff_sessao",
-    "staff_tentativa",
     "staff_vista",
     "transicoes",
     "usuario",

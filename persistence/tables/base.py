@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import sqlalchemy as sa
 
 metadata = sa.MetaData(
@@ -26,3 +28,8 @@ def now(name: str) -> sa.Column[object]:
 def id_() -> sa.Column[int]:
     """Return an identity primary key."""
     return sa.Column("id", sa.BigInteger, sa.Identity(always=True), primary_key=True)
+
+
+def literals(words: Iterable[str]) -> str:
+    """Return the words of a closed set as SQL literals, for ``IN (…)``; they are our own constants."""
+    return ", ".join(f"'{word}'" for word in sorted(words))

@@ -18,8 +18,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
-from persistence.versions import literals
+from persistence.tables.base import MOMENT, MONEY, id_, literals, metadata, now
 from state_machine.cancellation.machine import CONVERSANDO, VIVOS, EstadoCancelamento
 from state_machine.protocol.channel import CONVERSA, PRIMEIRO
 from state_machine.protocol.emission import EM_CURSO, PEDEM_OLHOS, StatusEmissao
@@ -36,8 +35,7 @@ numeracao = sa.Table(
     sa.Column("primeiro", sa.BigInteger, nullable=False),  # earlier numbers are another program's
     sa.Column("ultimo", sa.BigInteger, nullable=False),
     sa.Column("bloqueado", sa.Text),  # why no number is given out, null when they are
-    # The release before names these four in ON CONFLICT, so the model joins them after it: until then a series that
-    # numbers one model is refused to another.
+    # Without the model: a series that numbers one is refused to another.
     sa.UniqueConstraint("empresa_id", "municipio", "serie", "ambiente"),
     sa.CheckConstraint("modelo IN ('nfse', '55', '65')", name="modelo"),
     sa.CheckConstraint("ambiente IN ('producao', 'homologacao')", name="ambiente"),
@@ -186,7 +184,7 @@ nfse_processada = sa.Table(
     sa.Column("status", sa.Text, nullable=False),  # autorizado | cancelamento_pendente | cancelado
     sa.Column("cancelado_em", MOMENT),
     sa.Column("protocolo_cancelamento", sa.Text),
-    # A number, in text: the release before gives it as text. This one gives an integer, so that the next may change it.
+    # A number, in text; what is written is an integer.
     sa.Column("c_stat", sa.Text),
     sa.Column("url_xml", sa.Text),
     sa.Column("url_pdf", sa.Text),
@@ -209,17 +207,6 @@ nfse_documento = sa.Table(
     sa.Column("conteudo", sa.LargeBinary, nullable=False),
     now("criado_em"),
     sa.UniqueConstraint("emissao_id", "formato"),
-)
-
-nfse_preparo = sa.Table(
-    "nfse_preparo",  # what older releases kept beside both of those columns
-    metadata,
-    id_(),
-    sa.Column("emissao_id", sa.ForeignKey("nfse_emissao.id"), nullable=False),
-    sa.Column("versao", sa.Integer, nullable=False),  # 1: as the turn stored them; the last one was sent
-    sa.Column("payload", sa.LargeBinary, nullable=False),
-    now("em"),
-    sa.UniqueConstraint("emissao_id", "versao"),
 )
 
 gateway_tentativas = sa.Table(

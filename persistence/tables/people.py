@@ -14,8 +14,7 @@ from enum import StrEnum
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
-from persistence.versions import literals
+from persistence.tables.base import MOMENT, MONEY, id_, literals, metadata, now
 from state_machine.invoice.session import ESPERAM_USUARIO, Estado
 
 empresa = sa.Table(

@@ -16,8 +16,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
-from persistence.versions import literals
+from persistence.tables.base import MOMENT, MONEY, id_, literals, metadata, now
 from state_machine.mailing.delivery import EstadoLinha, EstadoLote, StatusLote, TipoLote
 from state_machine.proposal import EstadoProposta
 
@@ -83,17 +82,6 @@ staff_aparelho = sa.Table(
     sa.Column("token_hash", sa.LargeBinary, primary_key=True),  # SHA-256, as of a session's
     sa.Column("staff_id", sa.ForeignKey("staff.id", ondelete="CASCADE"), primary_key=True, index=True),
     now("visto_em"),  # the last login from it
-)
-
-staff_tentativa = sa.Table(  # only the release before writes it: a table is dropped one release after its last writer
-    "staff_tentativa",
-    metadata,
-    id_(),
-    sa.Column("conta", sa.Text, nullable=False),
-    sa.Column("endereco", sa.Text, nullable=False),
-    now("em"),
-    sa.Index("ix_staff_tentativa_conta", "conta", "em"),
-    sa.Index("ix_staff_tentativa_endereco", "endereco", "em"),
 )
 
 auditoria = sa.Table(

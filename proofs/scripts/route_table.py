@@ -12,11 +12,9 @@ _BEGIN, _END = "<!-- rotas: gerado, não edite -->\n", "<!-- fim das rotas -->\n
 
 
 def table() -> str:
-    """Return the table as Markdown: a route a line, with the least role that may take it."""
-    lines = ["| rota | para | a partir de |", "|---|---|---|"]
-    for rota in ROTAS:
-        lines.append(f"| `{rota.metodo} /console{rota.caminho}` | {rota.mostra} | {rota.papel or '–'} |")
-    return "\n".join(lines) + "\n"
+    """Return the table as Markdown: a route a line, with the least role that may take it (–: nobody logged in)."""
+    lines = [f"| `{rota.metodo} /console{rota.caminho}` | {rota.mostra} | {rota.papel or '–'} |" for rota in ROTAS]
+    return "\n".join(["| rota | para | a partir de |", "|---|---|---|", *lines]) + "\n"
 
 
 def refreshed(page: str) -> str:

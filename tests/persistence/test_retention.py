@@ -27,8 +27,7 @@ SELECT (SELECT count(*) FROM inbox WHERE recebido_em < {OLD}) AS inbox,
     (SELECT count(*) FROM session_snapshot s WHERE updated_at < {OLD} AND (telefone IS NOT NULL
         OR cnpj_extracted IS NOT NULL OR rascunho::text LIKE '%"escrito": "%')
         AND NOT EXISTS (SELECT FROM nfse_emissao e WHERE e.session_id = s.id AND e.status IN ('erro', 'conflito'))
-    ) AS sessions,
-    (SELECT count(*) FROM staff_tentativa WHERE em < {OLD}) AS logins
+    ) AS sessions
 """
 
 
@@ -36,10 +35,6 @@ SELECT (SELECT count(*) FROM inbox WHERE recebido_em < {OLD}) AS inbox,
 async def database(database_url: str) -> AsyncIterator[Database]:
     database = await Database.open(database_url)
     await invent(database, 400)  # over 60 days
-    await database.pool.execute(
-        "INSERT INTO staff_tentativa (conta, endereco, em) "
-        f"VALUES ('x', 'y', {OLD} - interval '1 day'), ('x', 'y', now())"
-    )
     await database.pool.execute(
         "INSERT INTO conversas (conversa, phone_number_id, endereco, ultima_entrada_em) VALUES "
         f"('1:old', '1', '1', {OLD} - interval '1 day'), ('1:new', '1', '2', now()), "

@@ -53,8 +53,7 @@ from persistence.people import companies as people
 from persistence.people.companies import Empresa
 from persistence.queue import outbox
 from persistence.queue.lanes import InboxRow, Lanes, Lease
-from persistence.rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
-from persistence.versions import AnotherVersionError, known
+from persistence.rows import DeadlineRow, EmissionRow, MisshapenRowError, OrderRow, ResumeRow
 from state_machine.catalogue import messages
 from state_machine.catalogue.questions import mostra_leituras, unica_leitura
 from state_machine.invoice.choices import Costume
@@ -193,7 +192,7 @@ def _load(kept: Any, rows: Sequence[int]) -> Extraction | None:
         return None
     try:
         return _EXTRACTION.validate_python(kept.get("leitura"))
-    except ValidationError:  # kept by another version of us
+    except ValidationError:  # as a release before kept it
         return None
 
 
@@ -487,7 +486,7 @@ def _event(news: EmissionRow) -> Evento:
         case EmissionRow(aviso="autorizada", numero=str(numero)):
             return NotaAutorizada(numero, news.emissao_id, news.outras)
         case EmissionRow(aviso="rejeitada", motivo=motivo, campo=campo):
-            return NotaRejeitada(motivo or "o motivo não veio", known(Campo, campo) if campo else None, news.troca)
+            return NotaRejeitada(motivo or "o motivo não veio", Campo(campo) if campo else None, news.troca)
         case EmissionRow(aviso="falhou", motivo=motivo):
             return EmissaoFalhou(motivo or "")
         case EmissionRow(aviso="demorou"):
@@ -495,4 +494,4 @@ def _event(news: EmissionRow) -> Evento:
         case EmissionRow(aviso="ainda_quer", outras=outras):
             return EmissaoParada(next(iter(outras), None))
         case _:
-            raise AnotherVersionError(f"news of an emission: {news.aviso}")
+            raise MisshapenRowError(f"news of an emission: {news.aviso}")

@@ -302,7 +302,7 @@ async def test_an_account_without_its_rights(
 async def test_a_schema_that_is_not_ours(one_company: Database, settings: Settings) -> None:
     """Older asks for the migration, newer for the program."""
     head = await one_company.pool.fetchval("SELECT version_num FROM alembic_version")
-    for revision, verdict, word in (("0001", "falha", "prosa migrate"), ("9999", "aviso", "mais nova")):
+    for revision, verdict, word in (("0001", "falha", "prosa migrate"), ("9999", "falha", "mais nova")):
         await as_owner(one_company.pool, f"UPDATE alembic_version SET version_num = '{revision}'")  # noqa: S608 - ours
         [(said, words)] = lines(await doctor.about_database(settings), "banco: tabelas")
         assert (said, word in words) == (verdict, True)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
-from structlog.testing import capture_logs
 
 import persistence.queue.lanes
 from bot.loops.worker import LaneWorker
@@ -15,7 +14,6 @@ from persistence.db.engine import COMMAND_TIMEOUT, LOCK_TIMEOUT, Database
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Arrival, Inbox
 from persistence.queue.lanes import InboxRow, Lanes, Lease
-from persistence.versions import AnotherVersionError
 from telemetry.metrics import Metrics
 from tests.owner import as_owner
 from tests.patience import PATIENCE
@@ -160,61 +158,6 @@ async def test_rows_that_a_handler_does_not_take_are_failures(database: Database
     await inbox.put([arrival("1")])
     assert await LaneWorker(lanes, {"mensagem": nothing}, Metrics()).run_once() == 0
     assert await database.pool.fetchval("SELECT tentativas FROM inbox") == 1
-
-
-async def test_a_kind_that_this_version_does_not_know_is_left_to_the_one_that_does(
-    database: Database, lanes: Lanes, inbox: Inbox
-) -> None:
-    """What stands before it is done, the lane waits uncounted, others go on; who knows it takes it at once."""
-    old, metrics, new_lanes = Diary(database, lanes), Metrics(), Lanes(database, lease_seconds=30)
-    await inbox.put([arrival("1"), arrival("2", tipo="novo"), arrival("3"), arrival("other", "b")])
-    worker = LaneWorker(lanes, {"mensagem": old}, metrics)
-    with capture_logs() as logs:
-        for _ in range(8):
-            await worker.run_once()
-    assert await states(database) == {"1": 1, "2": 0, "3": 0, "other": 1}
-    assert await database.pool.fetchval("SELECT sum(tentativas) FROM inbox") == 0
-    assert metrics.registry.get_sample_value("prosa_lanes_left_total") == 1  # no busy loop
-    [told] = [line for line in logs if line["event"] == "rows_of_another_version"]
-    assert (told["log_level"], told["tipo"], told["lanes"]) == ("error", "novo", 1)
-    new = Diary(database, new_lanes)
-    assert await LaneWorker(new_lanes, {"mensagem": new, "novo": new}, Metrics()).run_once() == 2
-    assert new.keys == ["2", "3"]
-    await new_lanes.close()
-
-
-async def test_a_lane_that_was_left_is_looked_at_again(
-    database: Database, lanes: Lanes, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Somebody may have taken the unknown row out of its way: after a while the lane is claimed as any other."""
-    monkeypatch.setattr(persistence.queue.lanes, "LEFT_SECONDS", 0.05)
-    diary = Diary(database, lanes)
-    worker = LaneWorker(lanes, {"mensagem": diary}, Metrics())
-    running = asyncio.create_task(worker.run())
-    await inbox.put([arrival("1", tipo="novo"), arrival("2")])
-    async with asyncio.timeout(PATIENCE):
-        while not lanes._left:  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.005)
-        await database.pool.execute("UPDATE inbox SET estado = 1 WHERE chave = '1'")
-        await until(lambda: diary.keys == ["2"])
-        await worker.drain()
-        await running
-
-
-async def test_what_a_handler_finds_of_another_version_is_left_too(
-    database: Database, lanes: Lanes, inbox: Inbox
-) -> None:
-    """A kind that we know, about something that we do not: nothing is counted, whoever knows it comes."""
-
-    async def stranger(lease: Lease, rows: Sequence[InboxRow]) -> list[int]:
-        raise AnotherVersionError("Estado arquivado")
-
-    await inbox.put([arrival("1")])
-    worker = LaneWorker(lanes, {"mensagem": stranger}, Metrics())
-    for _ in range(6):
-        assert await worker.run_once() == 0
-    assert await states(database) == {"1": 0}
-    assert await database.pool.fetchval("SELECT owner IS NULL AND ready_at <= now() FROM lanes") is True
 
 
 async def test_a_worker_that_lost_its_lease_drops_its_work(database: Database, lanes: Lanes, inbox: Inbox) -> None:

@@ -89,18 +89,6 @@ async def test_whatever_is_under_way_for_long_is_told_once(database: Database) -
     assert await database.pool.fetchval(kept) == len(UNDER_WAY) + 6  # nothing became due by it
 
 
-async def test_an_unknown_origin_is_left_to_the_release_that_knows_it(database: Database) -> None:
-    """Its order is not marked as told, and keeps nobody else from hearing."""
-    other = await _order(database, "other", "pendente", 40.0)
-    await database.pool.execute("UPDATE nfse_emissao SET origem = 'outra', session_id = NULL WHERE id = $1", other)
-    known = await _order(database, "known", "pendente", 31.0)
-    inbox = Inbox(database, 0.0)
-    assert await SlowNotices(database, Origins(inbox), AFTER).run_once() == 1
-    await inbox.close()
-    assert [row["chave"] for row in await _told(database)] == [f"emissao:{known}:demorou"]
-    assert await database.pool.fetchval("SELECT avisado_em FROM nfse_emissao WHERE id = $1", other) is None
-
-
 async def test_a_database_that_refuses_ends_nothing(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who could not be told is told when the database listens again."""
     warned = asyncio.Event()

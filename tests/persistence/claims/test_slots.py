@@ -14,7 +14,6 @@ from persistence import claims
 from persistence.db.connection import _compiled
 from persistence.db.engine import Database
 from persistence.fiscal import cancellations, emissions
-from persistence.queue.backlog import Backlog
 from tests.owner import as_owner
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ async def test_a_backlog_is_read_no_further_than_it_may_be_taken(database: Datab
     await _company(database, 1)
     await database.pool.execute(LISTED + " OR revisao = $1", listed)
     await as_owner(database.pool, "VACUUM ANALYZE nfse_emissao")
-    shares = claims.shares(SLOTS, {}, origens=("conversa", "lista"))
+    shares = claims.shares(SLOTS, {})
     given = {**shares, "lease": LEASE, "quietas": [], "recente": 86_400.0}
     compiled = _compiled(claims.CLAIM_EMISSIONS, given)
     async with database.pool.acquire() as connection:
@@ -197,47 +196,12 @@ async def test_a_backlog_is_read_no_further_than_it_may_be_taken(database: Datab
     assert max(_rows(plan["Plan"])) <= claims.WINDOW
 
 
-async def test_what_another_version_wrote_takes_no_slot(database: Database) -> None:
-    """A hundred orders of a status that we do not know, due for longest: what stands behind them is taken at once."""
-    company = await _company(database, 3 * SLOTS)
-    await database.pool.execute("UPDATE nfse_emissao SET status = 'novo' WHERE revisao <= $1", 3 * SLOTS - 2)
-    async with database.transaction() as connection:
-        taken = await emissions.claim(connection, SLOTS, LEASE)
-    assert {(t.prestador_id, t.revisao) for t in taken} == {(company, 3 * SLOTS - 1), (company, 3 * SLOTS)}
-    left = "SELECT count(*) FROM nfse_emissao WHERE status = 'novo' AND lease_until IS NULL AND epoch = 0"
-    assert await database.pool.fetchval(left) == 3 * SLOTS - 2
-
-
 def _rows(plan: dict[str, Any]) -> Iterator[float]:
     """How many rows each step over the emissions read each time, those that it threw away too."""
     if plan.get("Relation Name") == "nfse_emissao":
         yield plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)
     for step in plan.get("Plans", ()):
         yield from _rows(step)
-
-
-@pytest.mark.parametrize("foreign", ["canal", "ambiente"])
-async def test_what_goes_by_an_unknown_channel_takes_no_slot(database: Database, foreign: str) -> None:
-    """It stays as it is for who knows the channel or its environment, and everything else is taken."""
-    company = await _company(database, 2)
-    statement = f"UPDATE nfse_emissao SET {foreign} = 'nacional' WHERE revisao = 1"  # noqa: S608 - one of two words
-    await database.pool.execute(statement)
-    async with database.transaction() as connection:
-        assert [t.revisao for t in await emissions.claim(connection, SLOTS, LEASE)] == [2]
-        known = await emissions.claim(connection, SLOTS, LEASE, canais=("plugnotas", "nacional"))
-    assert [(t.prestador_id, t.revisao) for t in known] == ([(company, 1)] if foreign == "canal" else [])
-
-
-async def test_what_an_unknown_origin_ordered_takes_no_slot(database: Database) -> None:
-    """It waits for the release that knows who ordered it, and is counted; nobody is told of it here."""
-    company = await _company(database, 2)
-    theirs = "UPDATE nfse_emissao SET origem = 'agenda', session_id = NULL WHERE revisao = 1"
-    await database.pool.execute(theirs)
-    assert (await Backlog(database).unknown())["nfse_emissao"] == 1
-    async with database.transaction() as connection:
-        assert [t.revisao for t in await emissions.claim(connection, SLOTS, LEASE)] == [2]
-        [taken] = await emissions.claim(connection, SLOTS, LEASE, origens=("conversa", "agenda"))
-    assert (taken.prestador_id, taken.origem, taken.conversa) == (company, "agenda", None)
 
 
 async def test_a_persons_note_goes_before_two_thousand_of_a_list(database: Database) -> None:
@@ -247,7 +211,7 @@ async def test_a_persons_note_goes_before_two_thousand_of_a_list(database: Datab
 
     async def taken(free: int) -> list[tuple[int, int]]:
         async with database.transaction() as connection:
-            tarefas = await emissions.claim(connection, free, LEASE, origens=("conversa", "lista"))
+            tarefas = await emissions.claim(connection, free, LEASE)
         return sorted((tarefa.prestador_id, tarefa.revisao) for tarefa in tarefas)
 
     assert await taken(1) == [(crowd, 2001)]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
 
 from persistence.conversations import snapshots
-from persistence.conversations.snapshots import StaleSessionError
+from persistence.conversations.snapshots import StaleSessionError, UnreadableDraftError
 from persistence.db.engine import Database
 from state_machine.invoice.session import Estado, Sessao
 from tests.stored_work import clear, emission, row
@@ -70,3 +70,38 @@ async def test_a_session_is_found_in_its_own_conversation_only(opened: Database,
         assert await snapshots.load(connection, sessao.conversa, sessao.sessao_id) is not None
         assert await snapshots.load(connection, "1:somebody-else", sessao.sessao_id) is None
         assert await snapshots.active(connection, "1:somebody-else") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (["local"], {"status": "validated", "valor": "Campinas"}),
+        (["valor", "local"], "Campinas"),
+        (["valor", "status"], "novo"),
+        (["valor", "origem"], "novo"),
+    ],
+)
+async def test_a_draft_that_says_more_than_we_know_is_not_read(
+    opened: Database, sessao: Sessao, path: list[str], said: Any
+) -> None:
+    """A note without it would not be what was confirmed; the words themselves are in no error."""
+    await save(opened, replace(sessao, estado=Estado.COLETA), later=False)
+    put = "UPDATE session_snapshot SET rascunho = jsonb_set(rascunho, $1, $2) WHERE sessao_id = $3"
+    await opened.pool.execute(put, path, said, sessao.sessao_id)
+    async with opened.transaction() as connection:
+        with pytest.raises(UnreadableDraftError) as refused:
+            await snapshots.active(connection, sessao.conversa)
+    assert "Campinas" not in str(refused.value)
+
+
+async def test_a_draft_of_before_a_field_was_there_is_read(opened: Database, sessao: Sessao) -> None:
+    """What it lacks is empty."""
+    await save(opened, replace(sessao, estado=Estado.COLETA), later=False)
+    await opened.pool.execute(
+        "UPDATE session_snapshot SET rascunho = rascunho - 'substitui' #- '{valor,leituras}' WHERE sessao_id = $1",
+        sessao.sessao_id,
+    )
+    async with opened.transaction() as connection:
+        found = await snapshots.active(connection, sessao.conversa)
+    assert found is not None
+    assert found.rascunho == sessao.rascunho

@@ -74,13 +74,11 @@ async def test_one_to_be_sent_is_stored_as_being_sent_and_held_by_one(database: 
 
 
 async def test_a_cancellation_is_told_where_somebody_asked_for_it(database: Database) -> None:
-    """Of another origin's note: in the chat that asked, else to that origin; who knows no such origin takes neither."""
+    """Of another origin's note: in the chat that asked, else to that origin."""
     asked, ordered = await cancellation(database), await cancellation(database)
     await database.pool.execute("UPDATE nfse_emissao SET origem = 'lista', session_id = NULL")
     await change(database, TABLE, ordered, conversa=None)
-    assert await claim(database) == []
-    async with database.transaction() as connection:
-        taken = await work.claim(connection, 10, LEASE, {}, origens=(CONVERSA, "lista"))
+    taken = await claim(database)
     assert {tarefa.id: (tarefa.origem, tarefa.conversa is None) for tarefa in taken} == {
         asked: (CONVERSA, False),
         ordered: ("lista", True),

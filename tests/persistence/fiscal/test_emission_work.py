@@ -313,6 +313,9 @@ async def test_prepared_bytes_are_fenced_and_what_they_are_made_of_is_kept(datab
             await intents.prepared(connection, late, b"signed too late")
     found = await row(database, TABLE, tarefa.id)
     assert (found["intencao"], found["bytes"]) == ([], b"signed")
+    await lease_ends(database, TABLE, tarefa.id)
+    [again] = await claim(database)
+    assert again.payload == b"signed"
 
 
 async def test_a_company_is_stopped_by_the_channel_that_refuses_it(database: Database) -> None:
@@ -326,7 +329,7 @@ async def test_a_company_is_stopped_by_the_channel_that_refuses_it(database: Dat
         assert await suspension.suspend(connection, company, sefin, "no certificate")
         assert await suspension.take_probe(connection, company, plug)
         assert not await suspension.take_probe(connection, company, sefin)
-    taken = {tarefa.id: tarefa for tarefa in await claim(database, canais=(plug.nome, sefin.nome))}
+    taken = {tarefa.id: tarefa for tarefa in await claim(database)}
     assert (taken[waits].suspenso, taken[waits].pronta) == ("no certificate", False)
     assert (taken[goes].suspenso, taken[goes].pronta) == (None, True)
     async with database.transaction() as connection:

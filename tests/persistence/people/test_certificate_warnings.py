@@ -76,7 +76,7 @@ async def warn(database: Database) -> int:
     async def nothing() -> int:
         return 0
 
-    context = JobContext(database, inbox, Backlog(database, ()), nothing, Prazos(8, 0, 0, 0, 0), nothing, nothing)
+    context = JobContext(database, inbox, Backlog(database), nothing, Prazos(8, 0, 0, 0, 0), nothing, nothing)
     try:
         return await warn_of_certificates(context)
     finally:

@@ -547,7 +547,7 @@ async def test_a_refused_substitution_goes_on_as_cancel_and_redo(road: Road, sef
     person, session = await _confirmed(road, replace(form, codigo_servico="170101"))
     note = await _one_note(road, sefin, session)
     await person.files(late=True)  # the PDF is drawn of a note that has the group of the new taxes
-    sent = await road.database.pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE sessao_id = $1", session)
+    sent = await road.database.pool.fetchval("SELECT bytes FROM nfse_emissao WHERE sessao_id = $1", session)
     assert b"<cIndOp>030101</cIndOp><indDest>0</indDest>" in sent
     assert b"<CST>000</CST><cClassTrib>000001</cClassTrib>" in sent
     offered = await person.say(f"corrige a nota {note.numero}, o valor era 1.800")

@@ -23,7 +23,6 @@ WORDS = f"nota de 321 pra Maria {WORD.title()}, CPF {CPF}, aula de {WORD}, e-mai
 # What stands on the fiscal document itself, and stays for as long as the law wants it.
 FISCAL = {
     "nfse_emissao.bytes",  # the request, as it was sent
-    "nfse_emissao.payload_enviado",
     "nfse_emissao.descricao_servico",
     "nfse_documento.conteudo",  # PDF and XML
     "session_snapshot.descricao",
@@ -170,7 +169,7 @@ async def test_a_word_said_everywhere_is_left_on_the_invoice_alone(
                         done = await remove(connection, one, "pedido do titular", Pedinte())
                     assert await road.house.live.erase(done.conversas)
                 assert await places(road, WORD) == FISCAL
-                sent = {"nfse_emissao.bytes", "nfse_emissao.payload_enviado", "nfse_documento.conteudo"}
+                sent = {"nfse_emissao.bytes", "nfse_documento.conteudo"}
                 assert await places(road, f"@{WORD}") <= sent
                 assert await places(road, ana.who) == set()
                 assert [key for key in cache.scan_iter() if WORD in repr((key, cache.dump(key))).lower()] == []

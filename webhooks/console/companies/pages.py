@@ -12,7 +12,6 @@ from persistence.people import channels, services
 from persistence.staff import companies as staff_companies
 from persistence.staff.companies import OUTSIDE, TROUBLE
 from persistence.staff.queue import needing_eyes_by_company, pulse
-from persistence.versions import AnotherVersionError
 from state_machine.services.codes import APURACOES_IBSCBS, Servico, dotted
 from webhooks.console.access.visit import Visita
 from webhooks.console.pages.queue import PAGE, page, whole
@@ -114,9 +113,6 @@ def lacks(visita: Visita, company: Any, servicos: Sequence[Servico]) -> str | No
 
 def channel(stored: str | None) -> tuple[str, tuple[str, str]]:
     """Return what a company's channel and its environment are called, the latter with its tone."""
-    try:
-        canal = channels.read(stored)
-    except AnotherVersionError:
-        return "de outra versão da Prosa", (stored or "", "busy")
+    canal = channels.read(stored)
     ambiente = AMBIENTES[canal.ambiente] if canal.ambiente else ("ambiente da instalação", "off")
     return CANAIS.get(canal.nome, canal.nome), ambiente

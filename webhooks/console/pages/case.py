@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from aiohttp import web
@@ -25,8 +24,6 @@ from webhooks.console.pages.snapshot import line
 from webhooks.console.pages.why import SituacaoDaSessao, por_que
 from webhooks.console.render import labels
 from webhooks.console.render.format import Olhar
-
-Word = TypeVar("Word", bound=StrEnum)
 
 REVEAL_SECONDS = 60  # then the page masks itself again
 
@@ -148,17 +145,15 @@ def situation(caso: Caso, registro: CaseTimeline) -> SituacaoDaSessao:
     """Gather what the sentence needs."""
     s = caso.sessao
     emissao: Any = caso.emissoes[0] if caso.emissoes else None
-    estado, status = _word(Estado, s.estado), _word(StatusEmissao, emissao.status if emissao else None)
     campos = ((nome, lido) for nome, lido in s.rascunho.items() if isinstance(lido, dict))
     duvidas = tuple((nome, lido["motivo"]) for nome, lido in campos if lido.get("motivo"))
     last = registro.saidas[0] if registro.saidas else None
     return SituacaoDaSessao(
-        estado=estado,
+        estado=Estado(s.estado),
         idade=(s.agora - s.updated_at).total_seconds(),
         faltam=tuple(s.missing_fields),
         duvidas=duvidas,
-        status=status,
-        alheia=estado is None or (emissao is not None and status is None),
+        status=StatusEmissao(emissao.status) if emissao else None,
         envios=emissao.envios if emissao else 0,
         ausente=bool(emissao and emissao.ausente_desde),
         numero=emissao.numero if emissao else None,
@@ -174,11 +169,6 @@ def situation(caso: Caso, registro: CaseTimeline) -> SituacaoDaSessao:
         if last is not None and last.status == "falhou"
         else None,
     )
-
-
-def _word(words: type[Word], value: str | None) -> Word | None:
-    """Return the member that ``value`` names; ``None`` for what another version of us wrote."""
-    return words(value) if value in set(words) else None
 
 
 def _reason(registro: CaseTimeline) -> str | None:

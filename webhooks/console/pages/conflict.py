@@ -20,7 +20,7 @@ from state_machine.protocol.emission import Nota, Situacao, StatusEmissao
 from state_machine.values.documents import DocumentoInvalido, formata_documento
 from webhooks.console.access.visit import Visita
 from webhooks.console.pages.snapshot import line
-from webhooks.console.pages.why import ALHEIA, CREDENCIAL, Frase, SituacaoDaSessao, por_que
+from webhooks.console.pages.why import CREDENCIAL, Frase, SituacaoDaSessao, por_que
 from webhooks.console.render import labels
 from webhooks.console.render.format import Olhar, brl
 
@@ -203,8 +203,6 @@ async def orders_page(connection: Connection, visita: Visita, pedido: str, olhar
 
 def _sentence(emissao: Any, origem: str) -> Frase:
     """Say in one sentence how an order stands, and that its origin hears of it."""
-    if emissao.status not in set(StatusEmissao):
-        return ALHEIA
     status = StatusEmissao(emissao.status)
     frase = por_que(
         SituacaoDaSessao(

@@ -47,7 +47,7 @@ class Frase:
 class SituacaoDaSessao:
     """What the sentence is made of; ``idade`` in seconds since the last change, ``duvidas`` as (field, reason)."""
 
-    estado: Estado | None  # ``None``: another version of us put it there
+    estado: Estado
     idade: float
     faltam: tuple[str, ...] = ()
     duvidas: tuple[tuple[str, str], ...] = ()
@@ -64,7 +64,6 @@ class SituacaoDaSessao:
     nossa: bool = False  # the authority blamed nothing that the person said
     troca_recusada: bool = False  # the old note cannot be replaced, and its person was offered the way
     pediu: str | None = None  # why its person asked for one of the staff, who did not come yet
-    alheia: bool = False  # another version of us wrote how its emission stands
 
 
 RECUSA_DA_PESSOA: Final = "A pessoa pode tocar em Corrigir nota; os dados estão guardados."
@@ -81,16 +80,11 @@ CREDENCIAL: Final = (
     "Avise quem opera; a nota sai sozinha quando a credencial voltar, ou na hora com Voltar a enviar, na página da "
     "empresa (supervisor)."
 )
-ALHEIA: Final = Frase(
-    "Outra versão da Prosa está com esta nota, num ponto que esta versão não conhece.",
-    "Nada foi mudado; espere a atualização terminar, ou avise quem opera.",
-    "busy",
-)
 
 
 def por_que(s: SituacaoDaSessao) -> Frase:
     """Return the sentence for one session. Total: every state and status has one."""
-    frase = ALHEIA if s.alheia or s.estado is None else _por_estado(s, s.estado)
+    frase = _por_estado(s, s.estado)
     if s.atendente:
         texto = f"{s.atendente} assumiu esta conversa e a Prosa está em silêncio. {frase.texto}"
         return Frase(texto, "Quando terminar, devolva a conversa.", "busy")

@@ -321,7 +321,7 @@ def situacao(nome: str, nota: str | None, substituta: str | None = None) -> tupl
 
 
 def emissao(nome: str) -> tuple[str, str]:
-    """Return the label and tone of an emission; what another version wrote is called by its name."""
+    """Return the label and tone of an emission."""
     return (EMISSOES.get(nome, nome.replace("_", " ")), "bad" if nome in COM_PESSOAS else "busy")
 
 

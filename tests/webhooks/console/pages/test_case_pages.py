@@ -11,7 +11,6 @@ from aiohttp import ClientSession
 from persistence.access.accounts import Papel
 from tests.narrowing import group
 from tests.road.road_people import FULL, PADARIA, Person
-from webhooks.console.actions.commands import ACOES
 from webhooks.console.render.format import PAGE
 
 if TYPE_CHECKING:
@@ -231,55 +230,6 @@ async def test_a_number_nobody_knows_is_listed_for_who_sees_everything(desk: Des
         status, text, *_ = await bound.get("/console?ver=desconhecidas")
         assert (status, str(codigo) in text) == (404, False)
         assert (await bound.get(f"/console/contatos/{codigo}"))[0] == 404
-
-
-@pytest.mark.parametrize(
-    ("table", "column"),
-    [
-        ("session_snapshot", "estado"),
-        ("session_snapshot", "snapshot_reason"),
-        ("nfse_emissao", "status"),
-        ("nfse_processada", "status"),
-        ("outbox", "status"),
-        ("outbox", "mensagem"),
-        ("inbox", "tipo"),
-        ("transicoes", "evento"),
-        ("transicoes", "para"),
-        ("gateway_tentativas", "resultado"),
-    ],
-)
-async def test_what_another_version_wrote_breaks_no_page(desk: Desk, table: str, column: str) -> None:
-    """While two releases run, every page about such a case opens; the case says that it is another version's."""
-    _, session = await _issued(desk)
-    this, conversa = session["sessao_id"], session["conversa"]
-    pool = desk.road.database.pool
-    whose = {
-        "session_snapshot": "sessao_id = $1",
-        "nfse_emissao": "sessao_id = $1",
-        "nfse_processada": "emissao_id IN (SELECT id FROM nfse_emissao WHERE sessao_id = $1)",
-        "outbox": "sessao_id = $1",
-        "inbox": "lane = (SELECT conversa FROM session_snapshot WHERE sessao_id = $1)",
-        "transicoes": "sessao_id = $1",
-        "gateway_tentativas": "emissao_id IN (SELECT id FROM nfse_emissao WHERE sessao_id = $1)",
-    }[table]
-    value: object = {"tipo": "novo"} if column == "mensagem" else "novo"
-    await pool.execute(f"UPDATE {table} SET {column} = $2 WHERE {whose}", this, value)  # noqa: S608 - our own names
-    code = await pool.fetchval("SELECT codigo FROM conversas WHERE conversa = $1", conversa)
-    async with desk.office.at_work(Papel.ADMIN) as sara:
-        for path in (
-            "", "?aba=todas", f"/sessoes/{this}", f"/sessoes/{this}/snapshot", f"/contatos/{code}", "/falhas",
-            "/painel", "/saude", "/exportar.json",
-        ):  # fmt: skip
-            status, page = await sara.get(f"/console{path}")
-            assert status == 200, (path, page[-400:])
-        await sara.search("12345678000195")
-        page = (await sara.get(f"/console/sessoes/{this}"))[1]
-        untold = {("session_snapshot", "estado"), ("nfse_emissao", "status")}
-        assert ("Outra versão da Prosa" in page) == ((table, column) in untold)
-        for acao in ACOES:
-            assert (await sara.get(f"/console/sessoes/{this}/acoes/{acao.nome}"))[0] != 500
-    if table == "nfse_emissao":  # undecided, it would make the next case's equal invoice a question
-        await pool.execute("UPDATE nfse_emissao SET status = 'concluido' WHERE sessao_id = $1", this)
 
 
 async def test_a_cancelled_note_is_cancelled_everywhere(desk: Desk) -> None:

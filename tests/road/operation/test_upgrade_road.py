@@ -1,4 +1,4 @@
-"""The release before and this one: side by side on a schema that is migrated under the former, and one after the other.
+"""The release before and this one, one after the other: stopped amid everything, migrated, started.
 
 The release before is a commit of this very repository; its own migrations, command line and processes are used.
 """
@@ -14,17 +14,21 @@ import tarfile
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 import redis
 
+from operations.batches import upload
+from persistence.batches import records
 from persistence.embedded import postgres
+from proofs.sandbox.mailbox import Mailbox
+from proofs.sandbox.nacional.authority import Authority
 from proofs.sandbox.plugnotas.model import CANCELLED
 from tests import children
-from tests.nightly import size
+from tests.made_batches import QUEM, listed
 from tests.road.road_people import PADARIA, Person, new_phone, unlike, until
 from tests.road.road_process import ROOT
 from tests.road.road_stage import LEASES, open_stage, waits_passing
@@ -39,23 +43,20 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.storm, pytest.mark.timeout(600)]  # starts both releases several times
 
-# The commits before the schema's and the tree's great changes: money and doors (0018 on), then folders by subject, then
-# the last whose orders name their bytes ``payload_enviado``.
-NIGHTLY = ("fc9482d06fbc51900cdfe3a2c5bd49bf86bcb549", "69785dd8c860b82693670faa8019f873d525dfeb")
-RELEASES = ("fff3b9483c42fc3998fcbd6c3983793b1399e96f", *size((), NIGHTLY))
-PEOPLE = 8
+BEFORE = "e352c3a7ad85f8cf7bb516b983f517b6fd38ce32"  # the last commit whose schema is 0062
+EMAILS = [f"cliente{number}@test.com.br" for number in range(4)]
 LIMIT = 120.0  # seconds that anything may take, on a machine that is busy with other things
 COMPANY = ("--cnpj", "11.222.333/0001-81", "--razao-social", "ANA DESIGN ME", "--inscricao-municipal", "12345")
 
 
-@pytest.fixture(scope="module", params=RELEASES, ids=lambda commit: str(commit)[:7])
-def before(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tree of a release before, as it was committed."""
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tree of the release before, as it was committed."""
     git = shutil.which("git")
     assert git, "this test takes the release before from the repository: install git"
-    packed = children.run([git, "-C", ROOT, "archive", request.param], capture_output=True)
+    packed = children.run([git, "-C", ROOT, "archive", BEFORE], capture_output=True)
     assert packed.returncode == 0, (
-        f"the history has no commit {request.param[:7]}, a release before, which this test runs beside this one: "
+        f"the history has no commit {BEFORE[:7]}, the release before, which this test runs before this one: "
         f"fetch it with `git fetch --unshallow` ({packed.stderr.decode().strip()})"
     )
     home = tmp_path_factory.mktemp("release-before")
@@ -68,7 +69,7 @@ def before(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 async def empty_url(embedded: Embedded) -> AsyncIterator[str]:
     """A database that nobody has migrated."""
     server = embedded.servers.owner_url  # one account for everything, as the release before has it
-    name = f"two_releases_{os.urandom(4).hex()}"
+    name = f"upgrade_{os.urandom(4).hex()}"
     connection = await asyncpg.connect(server)
     await connection.execute(f"CREATE DATABASE {name}")
     yield urlsplit(server)._replace(path=f"/{name}").geturl()
@@ -79,8 +80,9 @@ async def empty_url(embedded: Embedded) -> AsyncIterator[str]:
 class Releases:
     """A stage on which processes of both releases come and go, and people who may issue."""
 
-    def __init__(self, stage: Stage, before: Path, phones: Sequence[str]) -> None:
+    def __init__(self, stage: Stage, before: Path, phones: Sequence[str], box: Mailbox) -> None:
         self.stage = stage
+        self.box = box
         self._before = str(before)
         self._phones = list(phones)
 
@@ -96,12 +98,12 @@ class Releases:
         """Start a process of this release."""
         return await self.stage.start(command)
 
-    async def migrate(self) -> None:
-        """Bring the database to this release's schema."""
-        await _run(self.stage.env, ROOT, "migrate")
+    async def migrate(self) -> str:
+        """Bring the database to this release's schema, or return what is said against it."""
+        return await _run(self.stage.env, ROOT, "migrate")
 
 
-async def _run(env: dict[str, str], tree: Path, *words: str) -> None:
+async def _run(env: dict[str, str], tree: Path, *words: str) -> str:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
     done = await asyncio.to_thread(
         children.run,
@@ -111,18 +113,29 @@ async def _run(env: dict[str, str], tree: Path, *words: str) -> None:
         timeout=LIMIT,
         capture_output=True,
     )
-    assert done.returncode == 0, (done.stdout, done.stderr)
+    return str(done.stderr.decode()) if done.returncode else ""
 
 
 @asynccontextmanager
 async def opened(url: str, redis_url: str, before: Path, cwd: Path) -> AsyncIterator[Releases]:
     """Open a stage whose database and company the release before has made."""
-    phones = [new_phone() for _ in range(40)]
-    async with open_stage(url, redis_url, cwd, PROSA_SESSION_TTL_SECONDS="3600") as stage:
-        await _run(stage.env, before, "migrate")
-        users = [word for phone in phones for word in ("--usuario", f"+{phone}")]
-        await _run(stage.env, before, "empresa", "add", *COMPANY, "--municipio", "3550308", *users)
-        yield Releases(stage, before, phones)
+    phones, authority = [new_phone() for _ in range(40)], Authority(cwd / "authority")
+    box = Mailbox(accounts={"ana": "segredo"}, starttls=authority.server_context())
+    async with box.listening() as port:
+        settings: dict[str, Any] = {
+            "PROSA_SESSION_TTL_SECONDS": "3600",
+            "PROSA_SMTP_URL": f"smtp://ana:segredo@127.0.0.1:{port}",
+            "PROSA_SMTP_CA_FILE": str(authority.ca_file),
+            "PROSA_SMTP_FROM": "notas@ana.com.br",
+            "PROSA_PUBLIC_URL": "https://prosa.exemplo.com.br",
+            "PROSA_SMTP_LADDER": ",".join(["0.5"] * 200),
+            "PROSA_SMTP_DOMAIN_PER_MINUTE": "0",
+        }
+        async with open_stage(url, redis_url, cwd, **settings) as stage:
+            assert await _run(stage.env, before, "migrate") == ""
+            users = [word for phone in phones for word in ("--usuario", f"+{phone}")]
+            assert not await _run(stage.env, before, "empresa", "add", *COMPANY, "--municipio", "3550308", *users)
+            yield Releases(stage, before, phones, box)
 
 
 @pytest.fixture
@@ -187,43 +200,6 @@ async def _dumped_and_restored(url: str) -> None:
     assert restored.returncode == 0, restored.stderr
 
 
-def _turns(process: Prosa) -> int:
-    return sum(entry.get("event") == "transition" for entry in process.log)
-
-
-async def test_two_releases_side_by_side_issue_each_note_once(releases: Releases) -> None:
-    """Migrate first, under the running release, then add processes of the new one: both work, and no note is doubled.
-
-    Webhooks come to the old one, then to the new one; what one began the other may go on with.
-    """
-    old = await releases.old("serve")
-    first, begun = releases.person(), [releases.person() for _ in range(PEOPLE)]
-    await _whole(first)
-    for person in begun:
-        await person.tell(unlike())
-    await asyncio.gather(*map(_summary, begun))
-    await releases.migrate()
-    still = releases.person()
-    await _whole(still)  # the release before goes on with the new schema
-    new = await releases.new("worker")
-    both = [releases.person() for _ in range(PEOPLE)]
-    async with waits_passing(releases.stage, doubts=True, leases=False):
-        for person in begun:
-            await person.touch("Confirmar")
-        await asyncio.gather(*map(_filed, begun), *map(_whole, both))
-        web = await releases.new("web")
-        more = [releases.person() for _ in range(PEOPLE)]
-        await asyncio.gather(*map(_whole, more))
-        assert _turns(old) > 0
-        assert _turns(new) > 0
-        for process in (old, web):
-            assert (await process.terminate())[0] == 0
-        await releases.new("web")
-        last = releases.person()
-        await _whole(last)
-        await _judged(releases, [first, still, *begun, *both, *more, last])
-
-
 @dataclass
 class Begun:
     """People amid everything that may be under way, and the note that one of them wants cancelled."""
@@ -236,6 +212,7 @@ class Begun:
     note: Note
     unheard: Person  # the answer waits in our outbox
     unread: Person  # the message waits at Meta
+    lista: int  # half of its mails have gone
 
 
 async def _confirmed(releases: Releases, status: str) -> Person:
@@ -281,6 +258,14 @@ async def _begin(releases: Releases) -> Begun:
     await _button(cancelling, "Cancelar a nota")
     await cancelling.touch("Cancelar a nota")
     await until(lambda: pool.fetchval("SELECT count(*) FROM cancelamento WHERE estado = 'pendente'"), LIMIT)
+    releases.box.weather = lambda command: "451 later" if command == "rcpt" and len(releases.box.kept) >= 2 else None
+    lista, _ = await upload(
+        stage.database, await pool.fetchval("SELECT id FROM empresa"), listed("a.csv", *EMAILS), QUEM
+    )
+    async with stage.database.transaction() as connection:
+        assert await records.confirm(connection, lista.id, lista.revisao, QUEM)
+    half = "SELECT count(*) = 2 FROM lote_linhas WHERE lote_id = $1 AND estado = 'DONE'"
+    await until(lambda: pool.fetchval(half, lista.id), LIMIT)
     meta.faults.set("erro_500", method="POST")
     await unheard.tell(unlike())
     queued = "SELECT EXISTS (SELECT FROM outbox WHERE conversa = $1 AND run_at IS NOT NULL)"
@@ -289,7 +274,8 @@ async def _begin(releases: Releases) -> Begun:
     await unread.tell(unlike())
     gateway.clear()
     meta.faults.clear()
-    return Begun(asked, partial, refused, emitting, cancelling, note, unheard, unread)
+    releases.box.weather = lambda _: None
+    return Begun(asked, partial, refused, emitting, cancelling, note, unheard, unread, lista.id)
 
 
 async def test_this_release_finishes_what_the_one_before_had_begun(releases: Releases) -> None:
@@ -306,7 +292,7 @@ async def test_this_release_finishes_what_the_one_before_had_begun(releases: Rel
         lost.flushdb()
     with pytest.raises(RuntimeError, match="prosa migrate"):
         await releases.new("serve")
-    await releases.migrate()
+    assert await releases.migrate() == ""
     await stage.leases_run_out(*LEASES)
     for table in ("nfse_emissao", "cancelamento"):  # as if the hour had passed that the gateway asked for
         due = f"UPDATE {table} SET proxima_acao_em = now() WHERE proxima_acao_em > now()"  # noqa: S608 - ours
@@ -326,15 +312,24 @@ async def test_this_release_finishes_what_the_one_before_had_begun(releases: Rel
         await _judged(releases, [begun.asked, *late, *begun.emitting])
     assert stage.world.plugnotas.notes[begun.note.id].situacao == CANCELLED
     assert await stage.notes(begun.refused) == []
+    ended = "SELECT estado = 'concluido' FROM lotes WHERE id = $1"
+    await until(lambda: stage.database.pool.fetchval(ended, begun.lista), LIMIT)
+    assert sorted(kept.to for kept in releases.box.kept) == sorted(EMAILS)  # each once
 
 
-async def test_this_release_starts_on_the_schema_of_one_to_come(releases: Releases) -> None:
-    """Migrations only add: while the next release takes over, and if it has to go back, this one starts and works."""
-    await releases.migrate()
-    await releases.stage.database.pool.execute("UPDATE alembic_version SET version_num = 'later'")
-    await releases.new("serve")
-    ana = releases.person()
-    await _whole(ana)
-    await releases.migrate()  # changes nothing, and is no error
-    assert await releases.stage.database.pool.fetchval("SELECT version_num FROM alembic_version") == "later"
-    await _judged(releases, [ana])
+async def test_a_running_process_keeps_its_schema_and_another_release_s_is_refused(releases: Releases) -> None:
+    """Whoever migrates under it is told to stop it; on the schema of a release to come none of ours starts."""
+    pool = releases.stage.database.pool
+    version = "UPDATE alembic_version SET version_num = $1"
+    assert await releases.migrate() == ""
+    serve = await releases.new("serve")
+    await _whole(releases.person())
+    assert await releases.migrate() == ""  # nothing is to be migrated
+    await pool.execute(version, "0062")
+    assert "Pare todos" in await releases.migrate()
+    assert (await serve.terminate())[0] == 0
+    await pool.execute(version, "later")
+    with pytest.raises(RuntimeError, match="mais nova"):
+        await releases.new("serve")
+    assert "mais nova" in await releases.migrate()
+    assert await pool.fetchval("SELECT version_num FROM alembic_version") == "later"
