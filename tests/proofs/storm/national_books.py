@@ -25,7 +25,7 @@ from proofs.sandbox.cnpj_register import closed_companies, companies
 from proofs.sandbox.ledger import Ledger
 from proofs.sandbox.nacional.authority import Authority
 from proofs.sandbox.nacional.errors import RefusedError
-from proofs.sandbox.nacional.rules import Checks
+from proofs.sandbox.nacional.register import Checks
 from proofs.sandbox.nacional.sefin import NacionalConfig, SefinSimulator
 from proofs.storm.channels.nacional import ISSUERS
 from proofs.storm.judge.messages import REPLACED
