@@ -106,6 +106,7 @@ class Checks:
 
     schema: bool = True
     signature: bool = True
+    without: frozenset[str] = frozenset()  # rules of the annex
     explained: bool = False  # a document that the schema refuses is told why; the real one seldom does
 
 

@@ -115,7 +115,7 @@ def judge(xml: bytes, place: Place, *, taken: bool = False) -> list[str]:
 
 
 def _codes(asked: Asked) -> Iterator[str]:
-    return (code for code, rule in RULES.items() if rule(asked))
+    return (code for code, rule in RULES.items() if code not in asked.place.checks.without and rule(asked))
 
 
 def _signature_codes(dps: Dps, signed_by: x509.Certificate | None, place: Place) -> Iterator[str]:
