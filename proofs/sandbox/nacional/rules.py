@@ -1,8 +1,8 @@
 """What the simulated SEFIN refuses: how a document travels, its schema, its signature, and the rules of Anexo I and II.
 
-The rules of Anexo I are one table, ``RULES``, code by code; their messages are the sheet's (``anexo1.json``). Regimes
-are what the DPS says, unless the register of the place says another. A description that contains ``REJEITAR`` is
-refused with E0312, for a person at the demo.
+The rules of Anexo I are one table (``table.py``), code by code; their messages are the sheet's (``anexo1.json``). The
+regime is what the DPS says, unless the register of the place says another. A description that contains ``REJEITAR``
+is refused with E0312, for a person at the demo.
 """
 
 from __future__ import annotations
@@ -16,40 +16,23 @@ from cryptography import x509
 
 from gateway.nacional.layouts import check, layout_for, parse
 from gateway.nacional.signature import AssinaturaInvalida, unpack, verify
-from proofs.sandbox.nacional import people_rules, service_rules
-from proofs.sandbox.nacional.annex import Asked, annex
+from proofs.sandbox.nacional.annex import Asked
 from proofs.sandbox.nacional.authority import holder
 from proofs.sandbox.nacional.errors import Erro, RefusedError
 from proofs.sandbox.nacional.model import path, same_company, text
+from proofs.sandbox.nacional.table import RULES
 from proofs.sandbox.plugnotas.model import BRASILIA
-from proofs.sandbox.plugnotas.rules import TRIGGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gateway.nacional.layouts import Document, Layout
-    from proofs.sandbox.nacional.annex import Rule
     from proofs.sandbox.nacional.model import Dps, Note
     from proofs.sandbox.nacional.register import Place
 
 _DECLARED: Final = re.compile(rb"<\?xml [^>]*encoding=[\"']utf-8[\"']", re.IGNORECASE)
-_BURDEN: Final = "valores/trib/totTrib"
 _DS: Final = "http://www.w3.org/2000/09/xmldsig#"
 _SKEW: Final = timedelta(seconds=1)  # dhEmi has whole seconds
-
-
-# What later sheets than the copy say, and the word for a person at the demo.
-_LATER: Final[dict[str, Rule]] = {
-    "E0039": lambda d: not d.mei and d.here.registered and not d.here.issues,
-    "E0312": lambda d: TRIGGER in d.dps.descricao,
-    "E0713": lambda d: d.normal and (d.has(f"{_BURDEN}/indTotTrib") or d.has(f"{_BURDEN}/pTotTribSN")),
-}
-# By code, in the order of the sheet.
-RULES: Final[dict[str, Rule]] = {
-    code: rule
-    for code in annex().mensagens
-    if (rule := {**people_rules.RULES, **service_rules.RULES}.get(code)) is not None
-} | _LATER
 
 
 def received(packed: Any) -> bytes:

@@ -11,7 +11,8 @@ import pytest
 from proofs.sandbox.nacional.annex import annex
 from proofs.sandbox.nacional.errors import Erro
 from proofs.sandbox.nacional.register import City, Place, Taxpayer, is_city
-from proofs.sandbox.nacional.rules import RULES, judge
+from proofs.sandbox.nacional.rules import judge
+from proofs.sandbox.nacional.table import RULES
 from state_machine.protocol.channel import Ambiente
 from tests.proofs.sandbox.nacional.nacional_company import ANA, PADARIA, invoice, unsigned
 
