@@ -171,6 +171,16 @@ async def test_the_issuer_signs(ana) -> None:
     assert (await ana.post(right)).status_code == 201
 
 
+@pytest.mark.parametrize(
+    ("code", "facts"),
+    [("E0715", {"ends": datetime.now(UTC) - timedelta(hours=1)}), ("E0716", {"ca": True}), ("E0716", {"oid": None})],
+)
+async def test_the_certificate_of_a_signature(ana, code: str, facts: dict[str, Any]) -> None:
+    """It is in force, its holder's own, and names a CNPJ."""
+    made = ana.sefin.authority.company(ANA, **facts)
+    assert code in await ana.codes(sign(unsigned(invoice()), str(id_dps(invoice())), made.rsa, made.certificate))
+
+
 async def test_a_closed_customer(authority) -> None:
     """A tomador whom the register shows as closed is refused."""
     async with opened(authority, NacionalConfig(closed=frozenset({PADARIA}))) as company:
