@@ -14,50 +14,38 @@ from gateway.port import Explicacao
 from gateway.refusals.plain import CERTIFICADO, DESCONHECIDO, DOCUMENTO_AUSENTE, RECUSADOS, of_staff
 from state_machine.invoice.fields import Campo
 
-_OF_THE_PERSON: Final[Mapping[Campo, Mapping[str, str]]] = {
-    Campo.DOCUMENTO: {
-        "E0188": "o CNPJ do cliente não é válido",
-        "E0190": "o CNPJ do cliente não existe no cadastro da Receita",
-        "E0202": "o cliente é a própria empresa que emite a nota",
-        "E0204": "com imposto retido, a nota pede o CNPJ ou CPF do cliente",
-        "E0206": "o CPF do cliente não é válido",
-    },
-    Campo.VALOR: {
-        "E0427": "o valor do serviço é menor que a soma dos descontos e das deduções",
-        "E0428": "o valor do serviço é menor que a soma dos descontos e dos impostos retidos",
-        "E1508": "os descontos e os impostos retidos passam do valor do serviço",
-    },
-    Campo.NOME: {"E0233": "falta na nota o nome do cliente"},
-    Campo.EMAIL: {"E0247": "o e-mail do cliente não é válido"},
-    Campo.COMPETENCIA: {
-        "E0015": "o mês da prestação é posterior ao dia em que a nota foi emitida",
-        "E0016 E1270": "no mês da prestação, sua cidade ainda não estava no emissor nacional",
-        "E0018 E0020": "o mês da prestação é anterior ao registro da sua empresa na Receita",
-        "E0023": "o mês da prestação é anterior ao registro da sua empresa na prefeitura",
-    },
-    Campo.ENDERECO: {
-        "E0234": "neste serviço o imposto é da cidade do cliente, e a nota pede o endereço dele",
-        "E0235": "a nota para um CNPJ pede o endereço do cliente",
-        "E0237": "com imposto retido, a nota pede o endereço do cliente",
-        "E0238": "a cidade do endereço do cliente não existe na tabela do IBGE",
-        "E0240": "o CEP do cliente não existe, ou é de outra cidade que a do endereço",
-    },
-    Campo.LOCAL: {
-        "E0302": "a cidade em que o serviço foi feito não existe na tabela do IBGE",
-        "E0370": "este serviço é de obra, e a nota pede o endereço ou o CNO dela",
-        "E0380": "o CEP da obra falta, ou não é da cidade em que o serviço foi feito",
-        "E0390": "este serviço é de evento, e a nota pede o nome, o dia e o lugar dele",
-        "E0398": "o CEP do evento falta, ou não é da cidade em que ele foi",
-    },
-    Campo.RETIDO: {
-        "E0580": "o cliente não retém ISS de um serviço que não paga ISS",
-        "E0583": "ninguém retém o ISS de um MEI, que o paga no DAS",
-        "E0588": "o cliente não retém o ISS de uma empresa que tem regime especial dele",
-        "E0589": "o cliente não retém o ISS que uma decisão suspendeu",
-        "E0594": "com isenção da cidade, não há ISS que o cliente possa reter",
-        "E0596": "ninguém retém o ISS do pedágio de uma rodovia",
-        "E0667": "a cidade não deixa este cliente, pessoa física, reter o ISS",
-    },
+_OF_THE_PERSON: Final[Mapping[str, tuple[Campo, str]]] = {
+    "E0188": (Campo.DOCUMENTO, "o CNPJ do cliente não é válido"),
+    "E0190": (Campo.DOCUMENTO, "o CNPJ do cliente não existe no cadastro da Receita"),
+    "E0202": (Campo.DOCUMENTO, "o cliente é a própria empresa que emite a nota"),
+    "E0204": (Campo.DOCUMENTO, "com imposto retido, a nota pede o CNPJ ou CPF do cliente"),
+    "E0206": (Campo.DOCUMENTO, "o CPF do cliente não é válido"),
+    "E0427": (Campo.VALOR, "o valor do serviço é menor que a soma dos descontos e das deduções"),
+    "E0428": (Campo.VALOR, "o valor do serviço é menor que a soma dos descontos e dos impostos retidos"),
+    "E1508": (Campo.VALOR, "os descontos e os impostos retidos passam do valor do serviço"),
+    "E0233": (Campo.NOME, "falta na nota o nome do cliente"),
+    "E0247": (Campo.EMAIL, "o e-mail do cliente não é válido"),
+    "E0015": (Campo.COMPETENCIA, "o mês da prestação é posterior ao dia em que a nota foi emitida"),
+    "E0016 E1270": (Campo.COMPETENCIA, "no mês da prestação, sua cidade ainda não estava no emissor nacional"),
+    "E0018 E0020": (Campo.COMPETENCIA, "o mês da prestação é anterior ao registro da sua empresa na Receita"),
+    "E0023": (Campo.COMPETENCIA, "o mês da prestação é anterior ao registro da sua empresa na prefeitura"),
+    "E0234": (Campo.ENDERECO, "neste serviço o imposto é da cidade do cliente, e a nota pede o endereço dele"),
+    "E0235": (Campo.ENDERECO, "a nota para um CNPJ pede o endereço do cliente"),
+    "E0237": (Campo.ENDERECO, "com imposto retido, a nota pede o endereço do cliente"),
+    "E0238": (Campo.ENDERECO, "a cidade do endereço do cliente não existe na tabela do IBGE"),
+    "E0240": (Campo.ENDERECO, "o CEP do cliente não existe, ou é de outra cidade que a do endereço"),
+    "E0302": (Campo.LOCAL, "a cidade em que o serviço foi feito não existe na tabela do IBGE"),
+    "E0370": (Campo.LOCAL, "este serviço é de obra, e a nota pede o endereço ou o CNO dela"),
+    "E0380": (Campo.LOCAL, "o CEP da obra falta, ou não é da cidade em que o serviço foi feito"),
+    "E0390": (Campo.LOCAL, "este serviço é de evento, e a nota pede o nome, o dia e o lugar dele"),
+    "E0398": (Campo.LOCAL, "o CEP do evento falta, ou não é da cidade em que ele foi"),
+    "E0580": (Campo.RETIDO, "o cliente não retém ISS de um serviço que não paga ISS"),
+    "E0583": (Campo.RETIDO, "ninguém retém o ISS de um MEI, que o paga no DAS"),
+    "E0588": (Campo.RETIDO, "o cliente não retém o ISS de uma empresa que tem regime especial dele"),
+    "E0589": (Campo.RETIDO, "o cliente não retém o ISS que uma decisão suspendeu"),
+    "E0594": (Campo.RETIDO, "com isenção da cidade, não há ISS que o cliente possa reter"),
+    "E0596": (Campo.RETIDO, "ninguém retém o ISS do pedágio de uma rodovia"),
+    "E0667": (Campo.RETIDO, "a cidade não deixa este cliente, pessoa física, reter o ISS"),
 }
 _OF_STAFF: Final[Mapping[str, str]] = {
     # how the document was made
@@ -264,9 +252,8 @@ _BY_SUBJECT: Final[tuple[tuple[Explicacao, str], ...]] = (
 
 def _rows() -> Iterator[tuple[str, Explicacao]]:
     """Yield (code, reason), a code of two tables twice."""
-    for campo, ditos in _OF_THE_PERSON.items():
-        for lista, texto in ditos.items():
-            yield from _each(lista, Explicacao(texto, campo))
+    for lista, (campo, texto) in _OF_THE_PERSON.items():
+        yield from _each(lista, Explicacao(texto, campo))
     for lista, texto in _OF_STAFF.items():
         yield from _each(lista, of_staff(texto))
     for lista, texto in _OF_SUBSTITUTION.items():
