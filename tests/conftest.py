@@ -97,7 +97,7 @@ def template_database(embedded: Embedded) -> str:
 def owner_url(embedded: Embedded, template_database: str) -> Iterator[str]:
     """The address of this module's database for the account that owns its tables: a test may empty or alter them."""
     name = f"prosa_test_{next(_numbers)}"
-    _admin(embedded, f"CREATE DATABASE {name} TEMPLATE {template_database}")
+    _admin(embedded, f"CREATE DATABASE {name} TEMPLATE {template_database} STRATEGY FILE_COPY")  # half as long
     yield _at(embedded.servers.owner_url, name)
     _admin(embedded, f"DROP DATABASE {name} WITH (FORCE)")
 
