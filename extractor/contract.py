@@ -76,7 +76,7 @@ class Context:
     ``pendente`` is the field that our last message asked for; ``resumo_mostrado`` is true when the summary awaits a
     yes; ``conhecidos`` are the values already validated, normalised as in ``Candidate``; ``proprios`` are documents of
     the issuing company, which are never the customer's; ``hoje`` is the date in the company's city. ``conversa`` says
-    for whom a model would be asked; it is told to nobody.
+    for whom a model would be asked; it is told to nobody. ``retem``: the invoice can say that its ISS is retained.
     """
 
     hoje: date
@@ -85,6 +85,7 @@ class Context:
     conhecidos: Mapping[Campo, str] = field(default_factory=dict)
     proprios: frozenset[str] = frozenset()
     conversa: str = ""
+    retem: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,14 @@ from extractor.text.folding import ABUSE, FOLDED, read
 from extractor.text.marks import COMMAND, FUNCTION, GREETINGS, NOISE, POLITE, TALK, is_work
 from extractor.text.numerals import has_many_numbers
 from extractor.words.lists import words
+from state_machine.invoice.field_table import SIM
 from state_machine.invoice.fields import Campo, Candidate, Motivo
 
 
 class Instrucao(StrEnum):
     """What is asked of the invoice beside customer, amount and service."""
 
+    ISS = "iss_retido"  # alone: a channel may take it
     RETENCAO = "retencao"
     OBSERVACAO = "observacao"
     DESCONTO = "desconto"  # as a line of its own
@@ -61,7 +63,17 @@ _OF_ORDERS: Final = GREETINGS | POLITE | COMMAND | FUNCTION
 WHOLE: Final = frozenset({Campo.DOCUMENTO, Campo.VALOR, Campo.DESCRICAO})
 # Each ends with its clause: what follows on another line, or in another sentence, is read as ever.
 _REST: Final = r"[^.;\n]*"
+_OTHER_TAX: Final = r"(?:inss|ir|irrf|pis|cofins|csll|impostos?|tributos?)"
 _KINDS: Final = (
+    (
+        Instrucao.ISS,
+        re.compile(
+            rf"(?<!sem )(?<!nao )(?:\b(?:com )?{_KEEP}\b[^.,;\n]{{0,20}}\b(?:iss|issqn)\b"
+            rf"|\b(?:com )?(?:iss|issqn) (?:eh? |sera |vai ser |deve ser )?retid[ao]s?\b|\b(?:iss|issqn) na fonte\b"
+            rf"|\b(?:tomador|cliente) (?:que )?(?:recolhe|retem|vai reter|paga) (?:o )?(?:iss|issqn)\b)"
+            rf"(?![^.;\n]{{0,30}}\b{_OTHER_TAX}\b){_REST}"
+        ),
+    ),
     (
         Instrucao.RETENCAO,
         re.compile(
@@ -431,11 +443,12 @@ class Utterance:
 
     texto: str
     dados: Extraction
+    taken: bool = False  # what is asked of the invoice stands in ``dados``: it can carry it
 
     plain = cached_property[str](lambda self: read(self.texto).plain.strip())
     ato = cached_property[Ato | None](act_of)
     pedido = cached_property[Pedido | None](lambda self: read_request(self.texto, self.dados.pede, self.dados.alvo))
-    instrucao = cached_property[Instrucao | None](lambda self: instruction(self.texto))
+    instrucao = cached_property[Instrucao | None](lambda self: None if self.taken else instruction(self.texto))
     partes = cached_property[tuple[str, ...]](lambda self: split(self.texto) or self.dados.partes)
     outra = cached_property[str | None](
         lambda self: self.texto if self.dados.pede == Ato.VARIAS else another(self.texto)
@@ -460,4 +473,7 @@ async def understand(texto: str, contexto: Context, extractor: Extractor, *, dra
         contexto = replace(contexto, pendente=None)
     several = split(texto)
     dados = await extractor.extract(without(several[0] if several else texto), contexto)
-    return Utterance(texto, replace(dados, agreed=Ato.VARIAS) if several or dados.partes else dados)
+    taken = contexto.retem and instruction(texto) is Instrucao.ISS
+    if taken:
+        dados = replace(dados, candidates=(*dados.candidates, Candidate(Campo.RETIDO, SIM, texto)))
+    return Utterance(texto, replace(dados, agreed=Ato.VARIAS) if several or dados.partes else dados, taken)

@@ -12,14 +12,29 @@ from persistence.audit.records import COMMAND_LINE, Author
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.people import services
-from state_machine.services.codes import ATIVIDADES_SN, IbsCbs, Servico, digits, dotted, nbs, plain_digits, table
+from state_machine.services.codes import (
+    ATIVIDADES_SN,
+    IbsCbs,
+    Onde,
+    Servico,
+    digits,
+    dotted,
+    nbs,
+    onde,
+    plain_digits,
+    table,
+)
 from state_machine.values.text import single_line, tamanho
 
 LONGEST: Final = 60  # UTF-16 units of a company's own words for a code: more is not shown beside its number
 MOST: Final = 40  # codes of a company; who has more issues for several businesses
 # CST and cClassTrib of full taxation: the common service. Which hold for a company's is its accountant's word.
 COMMON: Final = ("000", "000001")
-_GROUPS: Final = {"obra": "da obra", "atvEvento": "do evento"}
+_ASKED: Final = {  # beside what every invoice needs, by what a code says of its place
+    Onde.CIDADE: "a cidade onde foi o serviço",
+    Onde.OBRA: "o endereço ou o CNO da obra",
+    Onde.EVENTO: "o dia e o endereço do evento",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +72,7 @@ async def add_to(connection: Connection, company: Any, form: ServiceForm, author
 
     The company gets a new version: summaries that were shown before are shown again before a yes counts.
     """
-    codigo, row = _known(form.codigo)
+    codigo = _known(form.codigo)
     descricao = single_line(form.descricao or "") or None
     if descricao and (tamanho(descricao) > LONGEST or "|" in descricao):
         raise CommandRefusedError(f"A descrição tem até {LONGEST} caracteres, sem o sinal |. Nada mudou.")
@@ -75,11 +90,10 @@ async def add_to(connection: Connection, company: Any, form: ServiceForm, author
     detalhe = {"codigo": codigo, "principal": principal}
     await audit.write_by(connection, author, "deu código de serviço", company.id, detalhe)
     told = await _listed(connection, company.id, principal)
-    warned = (
-        f"Atenção: a SEFIN pede no código {dotted(codigo)} os dados {row}, que a Prosa ainda não envia: essas notas "
-        "serão recusadas."
-    )
-    return [company.razao_social, *told, *supposed, *([warned] if row else [])]
+    place = onde(codigo)
+    asked = _ASKED[place] if place else None
+    warned = [f"No código {dotted(codigo)} a conversa pergunta também {asked}."] if asked else []
+    return [company.razao_social, *told, *supposed, *warned]
 
 
 async def remove(database: Database, cnpj: str, codigo: str) -> list[str]:
@@ -132,8 +146,8 @@ def _taxed(was: Servico, form: ServiceForm) -> tuple[Servico, list[str]]:
     return replace(was, nbs=cnbs, ibs_cbs=group), [f"{said} Quem decide é a contabilidade."] if supposed else []
 
 
-def _known(typed: str) -> tuple[str, str | None]:
-    """Return a code of the table, and in words the group that its DPS must have."""
+def _known(typed: str) -> str:
+    """Return a code of the table. Raises ``CommandRefusedError``."""
     said = _six(typed)
     row = table().codigos.get(said or "")
     if said is None or row is None:
@@ -141,7 +155,7 @@ def _known(typed: str) -> tuple[str, str | None]:
             f"{typed} não está na lista nacional (Anexo I, versão {table().versao}). Procure com prosa servico. "
             "Nada mudou."
         )
-    return said, _GROUPS.get(row.grupo or "")
+    return said
 
 
 def _six(typed: str) -> str | None:

@@ -132,12 +132,39 @@ class Documento:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Obra:
+    """A building site: its address, or its number ``cno`` (CNO or CEI, 12 digits), or both."""
+
+    endereco: Endereco | None = None
+    cno: str | None = None
+    inscricao: str | None = None  # of the property, by the city
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Atividade:
+    """An event: what it is called, its first and last day, and where it is."""
+
+    nome: str
+    inicio: date
+    fim: date
+    endereco: Endereco
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentoServico(Documento):
-    """An invoice for a service, of the code that its ``prestador`` names."""
+    """An invoice for a service, of the code that its ``prestador`` names.
+
+    ``local`` is the IBGE code of the city where the work was done, ``None`` for the company's own. ``iss_retido``: the
+    customer pays the ISS.
+    """
 
     tipo: ClassVar[str] = "servico"
 
     descricao: str
+    local: str | None = None
+    obra: Obra | None = None
+    evento: Atividade | None = None
+    iss_retido: bool = False
 
     @property
     def conteudo(self) -> ConteudoServico:

@@ -8,11 +8,14 @@ What a draft has of another system's proposal: its values, each with where it ca
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
+from typing import Any
 
 from state_machine.invoice.draft import Rascunho, StatusCampo, ler
-from state_machine.invoice.field_table import FIELDS
+from state_machine.invoice.field_table import FIELDS, INSCRICAO, SIM
 from state_machine.invoice.fields import Campo, Candidate, Origem
+from state_machine.values.address import city_of
 
 
 class EstadoProposta(StrEnum):
@@ -37,6 +40,24 @@ def draft(numero: int, valores: Mapping[Campo, str]) -> Rascunho:
             lido = ler(Candidate(campo, valor, f"proposta {numero}", Origem.PROPOSTA))
             rascunho = rascunho.com(campo, lido) if lido.status is StatusCampo.VALIDATED else rascunho
     return rascunho
+
+
+def place(prestacao: Mapping[str, Any]) -> dict[Campo, str]:
+    """Return what a proposal tells of the place and of the tax (``prestacao``, as it was sent) as a draft holds it."""
+    obra, evento = prestacao.get("obra") or {}, prestacao.get("evento") or {}
+    endereco = obra.get("endereco") or evento.get("endereco") or {}
+    city = city_of(endereco.get("codigo_municipio") or prestacao.get("local_prestacao") or "")
+    told: dict[Campo, str] = {}
+    if city is not None:
+        parts = ("cep", "logradouro", "numero", "bairro", "complemento")
+        told[Campo.LOCAL] = str(replace(city, **{part: endereco.get(part) or "" for part in parts}))
+    if "cno" in obra:
+        told[Campo.OBRA] = obra["cno"]
+    elif "inscricao_imobiliaria" in obra:
+        told[Campo.OBRA] = f"{INSCRICAO}{obra['inscricao_imobiliaria']}"
+    if evento:
+        told |= {Campo.EVENTO: evento["nome"], Campo.DATA: evento["inicio"], Campo.FIM: evento["fim"]}
+    return told | ({Campo.RETIDO: SIM} if prestacao.get("iss_retido") else {})
 
 
 def proposed_by(rascunho: Rascunho) -> str | None:

@@ -6,7 +6,7 @@ from calendar import monthrange
 from collections.abc import Awaitable, Iterable
 from dataclasses import asdict
 from datetime import date, datetime
-from typing import assert_never
+from typing import Any, assert_never
 
 from bot.orders.accept import Confirmed, Door, OtherChannelError
 from extractor.fields.clients import nickname, until_number
@@ -18,8 +18,9 @@ from persistence.people import clients
 from persistence.people.companies import Empresa
 from persistence.queue import outbox
 from persistence.rows import OutboxMessage
-from state_machine.documents import DocumentoServico, Endereco, Tomador
+from state_machine.documents import Atividade, DocumentoServico, Endereco, Obra, Tomador
 from state_machine.invoice.draft import Rascunho
+from state_machine.invoice.field_table import INSCRICAO
 from state_machine.invoice.fields import Campo, Origem
 from state_machine.invoice.session import (
     Dispensar,
@@ -32,7 +33,7 @@ from state_machine.invoice.session import (
     Sessao,
 )
 from state_machine.protocol.channel import conversation
-from state_machine.services.codes import Servico
+from state_machine.services.codes import Onde, Servico
 from state_machine.values.address import read_address
 from state_machine.values.local_time import local_day
 
@@ -143,19 +144,48 @@ def confirmed_of(
         empresa=empresa,
         documento=DocumentoServico(
             prestador=issuer_of(empresa, _servico(rascunho, empresa)),
-            tomador=Tomador(documento, rascunho.tomador_nome, rascunho.validado(Campo.EMAIL), _endereco(rascunho)),
+            tomador=Tomador(
+                documento,
+                rascunho.tomador_nome,
+                rascunho.validado(Campo.EMAIL),
+                _endereco(rascunho.validado(Campo.ENDERECO)),
+            ),
             valor=rascunho.valor_servico,
             competencia=_competencia(rascunho, empresa.municipio_ibge, sessao.mostrado_em or agora),
             descricao=descricao,
+            **_lugar(rascunho),
+            iss_retido=rascunho.validado(Campo.RETIDO) is not None,
         ),
         canal=sessao.canal,
         substitui=rascunho.substitui.emissao_id if rascunho.substitui else None,
     )
 
 
-def _endereco(rascunho: Rascunho) -> Endereco | None:
-    """Return the customer's address as the person said it, ``None`` where they said none."""
-    texto = rascunho.validado(Campo.ENDERECO)
+def _lugar(rascunho: Rascunho) -> dict[str, Any]:
+    """Return what the note says of the place where the work was done: city, and building site or event."""
+    lugar = rascunho.validado(Campo.LOCAL)
+    if lugar is None:
+        return {}
+    endereco = _endereco(lugar) if read_address(lugar).logradouro else None
+    told: dict[str, Any] = {"local": read_address(lugar).codigo_cidade}
+    if rascunho.onde is Onde.OBRA:
+        numero = rascunho.validado(Campo.OBRA) or ""
+        inscricao = numero.removeprefix(INSCRICAO) if numero.startswith(INSCRICAO) else None
+        told["obra"] = Obra(endereco=endereco, cno=None if inscricao else numero or None, inscricao=inscricao)
+    if rascunho.onde is Onde.EVENTO and endereco is not None:
+        inicio = date.fromisoformat(rascunho.validado(Campo.DATA) or "")
+        fim = rascunho.validado(Campo.FIM)
+        told["evento"] = Atividade(
+            nome=rascunho.nome_do_evento,
+            inicio=inicio,
+            fim=date.fromisoformat(fim) if fim else inicio,
+            endereco=endereco,
+        )
+    return told
+
+
+def _endereco(texto: str | None) -> Endereco | None:
+    """Return an address as the person said it, ``None`` where they said none."""
     if texto is None:
         return None
     dito = asdict(read_address(texto))

@@ -6,9 +6,10 @@ Reads an answer about the customer's address, and has its CEP say what the perso
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from functools import reduce
 from typing import Final
 
 from bot.conversation.inbound import Palavras
@@ -27,12 +28,13 @@ from state_machine.catalogue.requests import NotaListada
 from state_machine.catalogue.texts import address as texts
 from state_machine.catalogue.texts.cancellation import o_errado
 from state_machine.invoice.choices import Cliente, Costume
-from state_machine.invoice.draft import VAZIO
-from state_machine.invoice.field_table import FIELDS
+from state_machine.invoice.draft import LEITURAS_MAX, VAZIO, Rascunho
+from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
 from state_machine.invoice.session import Estado, Sessao
-from state_machine.machine.events import Conversou, Encaminhou, Evento, Informou, PediuCorrecao
-from state_machine.values.address import EnderecoDito, read_address, read_more
+from state_machine.machine.events import Conversou, Encaminhou, Evento, Informou, Negou, PediuCorrecao
+from state_machine.services.codes import Onde, Servico, onde
+from state_machine.values.address import EnderecoDito, cities_named, read_address, read_more
 from state_machine.values.local_time import MesOuAno
 from state_machine.values.money import Medidor
 
@@ -155,28 +157,110 @@ class ConversationMemory:
             return await snapshots.changes(connection, self._conversa, wamids)
 
 
-_NAMED: Final = re.compile(r"\b(?:endereco|cep)\b")
-_BESIDE: Final = frozenset({Campo.DESCRICAO, Campo.NOME})  # what words of an address are read as, too
+_NAMED: Final = {
+    Campo.ENDERECO: re.compile(r"\b(?:endereco|cep)\b"),
+    Campo.LOCAL: re.compile(r"\b(?:local|lugar|cidade|obra|evento|foi em|feit[oa] em)\b"),
+}
+_BESIDE: Final = frozenset(  # what words of an address are read as, too
+    {Campo.DESCRICAO, Campo.NOME} | {c for c, row in FIELDS.items() if row.kind in {FieldKind.MES, FieldKind.DIA}}
+)
+_CNO: Final = re.compile(r"\b(?:cno|cei)\W{0,3}([0-9]{2}\.?[0-9]{3}\.?[0-9]{5}/?[0-9]{2})(?![0-9])", re.IGNORECASE)
+_EVENT: Final = re.compile(r"^(?:o )?(?:nome do )?evento\s?(?:[:=]|é|foi|se chama)\s?(.{2,200})$", re.IGNORECASE)
+_STREET: Final = re.compile(  # in an order: a kind of street, its name and a number
+    r"\b(?:rua|r\.|av\.?|avenida|al\.|alameda|travessa|tv\.|rodovia|rod\.|estrada|pra[cç]a|largo|viela|beco)\s"
+    r"[^\n,;:0-9]{2,60}?,?\s(?:n[º°o.]{0,2}\s?)?[0-9]{1,6}\b(?![.,]?[0-9])",
+    re.IGNORECASE,
+)
 
 
 async def as_address(
     evento: Evento, sessao: Sessao | None, palavras: Palavras, cep_register: CepLookup
 ) -> Informou | None:
-    """Return the customer's address that words say, or complete; ``None`` for words about something else.
+    """Return the address that words say, or complete: the customer's, or that of the work; else ``None``.
 
     They answer the question about it, and correct by its name one that stands in a summary.
     """
-    if sessao is None or not isinstance(evento, Informou | Conversou | PediuCorrecao | Encaminhou):
+    if sessao is None or not isinstance(evento, Informou | Conversou | PediuCorrecao | Encaminhou | Negou):
         return None
-    lido = sessao.rascunho.endereco
-    shown = sessao.estado is Estado.AGUARDANDO_CONFIRMACAO and lido != VAZIO
-    if sessao.pendente is not Campo.ENDERECO and not (shown and _NAMED.search(read(palavras.texto).plain)):
+    if sessao.rascunho.onde is not None and (named := _named(sessao.rascunho, palavras)) is not None:
+        return named
+    campo = _asked(sessao, read(palavras.texto).plain)
+    if campo is None:
         return None
+    dias = _days(evento) if campo is Campo.LOCAL else ()
+    texto = reduce(lambda text, dia: text.replace(dia.trecho, ","), dias, palavras.texto)
+    lido = sessao.rascunho.campo(campo)
     antes = read_address(lido.valor or lido.escrito or "")
-    dito = read_more(antes, palavras.texto)
-    if dito == antes or not (_about_it(evento) or _says(palavras.texto)):
+    if campo is Campo.LOCAL:
+        if (cidade := _city(sessao.rascunho, texto, palavras)) is not None:
+            return replace(cidade, candidates=(*cidade.candidates, *dias))
+        if not antes.logradouro and not antes.cep:  # a city alone that stood is no part of another address
+            antes = EnderecoDito()
+    dito = read_more(antes, texto)
+    if dito == antes or not (_about_it(evento) or _says(texto)):
+        return Informou(dias, escritas=palavras.escritas) if dias and sessao.pendente is campo else None
+    told = await _told(campo, replace(dito, codigo_cidade=""), palavras, cep_register)
+    return replace(told, candidates=(*told.candidates, *dias))
+
+
+async def with_place(
+    dito: Informou, rascunho: Rascunho, servicos: Sequence[Servico], cep_register: CepLookup
+) -> Informou:
+    """Return what an order says with the address of the work in it, where one of the company's codes asks for one."""
+    if rascunho.local != VAZIO or not {onde(each.codigo) for each in servicos} & {Onde.OBRA, Onde.EVENTO}:
+        return dito
+    texto = "\n".join(escrita.texto for escrita in dito.escritas)
+    street = _STREET.search(texto)
+    if street is None:
+        return dito
+    cep = read_address(texto).cep
+    palavras = Palavras(texto, None, dito.escritas)
+    said = await _told(Campo.LOCAL, replace(read_address(street[0]), cep=cep), palavras, cep_register)
+    return replace(dito, candidates=(*dito.candidates, *said.candidates), doubts=(*dito.doubts, *said.doubts))
+
+
+def _asked(sessao: Sessao, texto: str) -> Campo | None:
+    """Return which address the words may be about."""
+    shown = sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+    for campo, named in _NAMED.items():
+        stands = sessao.rascunho.campo(campo) != VAZIO
+        if sessao.pendente is campo or (shown and stands and named.search(texto)):
+            return campo
+    waits = sessao.pendente is Campo.DATA and Campo.LOCAL in sessao.rascunho.faltam
+    return Campo.LOCAL if waits else None
+
+
+def _named(rascunho: Rascunho, palavras: Palavras) -> Informou | None:
+    """Return the number of a building site, or the name of an event, where words say just that."""
+    if rascunho.onde is Onde.OBRA and (found := _CNO.search(palavras.texto)):
+        return Informou((Candidate(Campo.OBRA, found[1], palavras.texto),), escritas=palavras.escritas)
+    if rascunho.onde is Onde.EVENTO and (called := _EVENT.match(palavras.texto.strip())):
+        return Informou((Candidate(Campo.EVENTO, called[1].strip(), palavras.texto),), escritas=palavras.escritas)
+    return None
+
+
+def _days(evento: Evento) -> tuple[Candidate, ...]:
+    if not isinstance(evento, Informou):
+        return ()
+    return tuple(c for c in evento.candidates if c.campo is Campo.DATA)
+
+
+def _city(rascunho: Rascunho, texto: str, palavras: Palavras) -> Informou | None:
+    """Return the city that words are the name of, where a city is enough; ``None`` for other words."""
+    found = cities_named(_OF_THE_PLACE.sub("", texto.strip()))
+    enough = rascunho.onde is not Onde.EVENTO and (rascunho.onde is not Onde.OBRA or rascunho.tem_cno)
+    if not found or not enough:
         return None
-    return await _told(replace(dito, codigo_cidade=""), palavras, cep_register)
+    if len(found) == 1:
+        return Informou((Candidate(Campo.LOCAL, str(found[0]), palavras.texto),), escritas=palavras.escritas)
+    leituras = tuple(map(str, found[:LEITURAS_MAX]))
+    doubt = Doubt(Campo.LOCAL, Motivo.VARIOS, palavras.texto, leituras=leituras)
+    return Informou((), (doubt,), escritas=palavras.escritas)
+
+
+_OF_THE_PLACE: Final = re.compile(
+    r"^(?:(?:o|a) )?(?:local|lugar|cidade)(?: d[aoe] (?:servi[cç]o|obra))?\s?(?:[:=]|é|foi|era)?\s?", re.IGNORECASE
+)
 
 
 def _about_it(evento: Evento) -> bool:
@@ -191,11 +275,12 @@ def _says(texto: str) -> bool:
     return dito.is_certain or dito == EnderecoDito(numero=dito.numero)
 
 
-async def _told(dito: EnderecoDito, palavras: Palavras, cep_register: CepLookup) -> Informou:
+async def _told(campo: Campo, dito: EnderecoDito, palavras: Palavras, cep_register: CepLookup) -> Informou:
     found = await cep_register.lookup(dito.cep) if dito.cep else None
     if isinstance(found, CepEntry):
         if not _same_place(dito, found):
-            return _asks(dito, palavras, Motivo.AMBIGUO, texts.outra_cidade(dito, found.cidade, found.estado))
+            outra = texts.outra_cidade(dito, found.cidade, found.estado)
+            return _asks(campo, dito, palavras, Motivo.AMBIGUO, outra)
         dito = EnderecoDito(
             logradouro=dito.logradouro or found.logradouro,
             numero=dito.numero,
@@ -207,18 +292,18 @@ async def _told(dito: EnderecoDito, palavras: Palavras, cep_register: CepLookup)
             codigo_cidade=found.codigo_cidade,
         )
     elif isinstance(found, NotFound):
-        return _asks(replace(dito, cep=""), palavras, Motivo.AMBIGUO, texts.sem_cep(dito.cep))
+        return _asks(campo, replace(dito, cep=""), palavras, Motivo.AMBIGUO, texts.sem_cep(dito.cep))
     if dito.faltam:
-        return _asks(dito, palavras, Motivo.INCOMPLETO, texts.faltam(dito).rstrip("."))
+        return _asks(campo, dito, palavras, Motivo.INCOMPLETO, texts.faltam(dito).rstrip("."))
     if found is None or not isinstance(found, CepEntry):
-        return _asks(dito, palavras, Motivo.AMBIGUO, texts.SEM_RESPOSTA)
+        return _asks(campo, dito, palavras, Motivo.AMBIGUO, texts.SEM_RESPOSTA)
     try:
-        whole = read_address(FIELDS[Campo.ENDERECO].check(str(dito)))
+        whole = read_address(FIELDS[campo].check(str(dito)))
     except ValueError:
         whole = None
     if whole is None or whole.codigo_cidade != dito.codigo_cidade:
-        return _asks(dito, palavras, Motivo.AMBIGUO, texts.CONFUSO)
-    return Informou((Candidate(Campo.ENDERECO, str(dito), palavras.texto),), escritas=palavras.escritas)
+        return _asks(campo, dito, palavras, Motivo.AMBIGUO, texts.CONFUSO)
+    return Informou((Candidate(campo, str(dito), palavras.texto),), escritas=palavras.escritas)
 
 
 def _same_place(dito: EnderecoDito, found: CepEntry) -> bool:
@@ -226,7 +311,7 @@ def _same_place(dito: EnderecoDito, found: CepEntry) -> bool:
     return cidade and dito.estado in {"", found.estado}
 
 
-def _asks(dito: EnderecoDito, palavras: Palavras, motivo: Motivo, detalhe: str) -> Informou:
+def _asks(campo: Campo, dito: EnderecoDito, palavras: Palavras, motivo: Motivo, detalhe: str) -> Informou:
     """Keep what is known so far in the doubt, where the next answer finds it."""
     known = str(replace(dito, codigo_cidade=""))
-    return Informou((), (Doubt(Campo.ENDERECO, motivo, known, detalhe),), escritas=palavras.escritas)
+    return Informou((), (Doubt(campo, motivo, known, detalhe),), escritas=palavras.escritas)

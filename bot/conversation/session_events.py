@@ -195,7 +195,7 @@ class SessionEvents:
         """Run the events through ``transition`` and write snapshot, journal and effects; ``voz`` is for the answer."""
         efeitos: list[Efeito] = []
         steps: list[dict[str, Any]] = []
-        antes = sessao = replace(sessao, servicos=empresa.servicos if empresa else ())
+        antes = sessao = of_company(sessao, empresa)
         row_id, ultimo = 0, None
         for evento in eventos:
             decision = transition(sessao, evento, agora)
@@ -265,6 +265,13 @@ def _step(antes: Sessao, depois: Sessao, evento: Evento, correlacao: str) -> dic
         "detalhe": {**evidence(antes.rascunho, depois.rascunho), **trace(antes, depois, evento)},
         "correlacao": correlacao,
     }
+
+
+def of_company(sessao: Sessao, empresa: Empresa | None) -> Sessao:
+    """Return the session with what each turn reads anew of its company: service codes and city."""
+    if empresa is None:
+        return replace(sessao, servicos=(), cidade=None)
+    return replace(sessao, servicos=empresa.servicos, cidade=empresa.municipio_ibge)
 
 
 async def as_fit(

@@ -14,7 +14,7 @@ import structlog
 
 from bot.budgets import Voice
 from bot.conversation.inbound import Palavras, Toque
-from bot.conversation.session_events import as_fit, replanned
+from bot.conversation.session_events import as_fit, of_company, replanned
 from bot.conversation.subject import Resources, RowHandler, Turn, as_cadastro, one_row
 from bot.loops.jobs import Deadline
 from bot.subjects.invoice.clients import LONGEST_ID
@@ -38,7 +38,7 @@ from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.session import Mensagem, Sessao
 from state_machine.machine.events import Abriu, Cancelou, Evento
 from state_machine.mailing.delivery import EstadoLinha, EstadoLote
-from state_machine.proposal import draft
+from state_machine.proposal import draft, place
 
 log = structlog.get_logger(__name__)
 
@@ -108,7 +108,7 @@ class Proposal:
             await self._r.lanes.done(connection, lease, [row.id])
         if shown is not None:
             self._r.ring_delivery()
-            await self._r.live.put(replace(shown, servicos=()))
+            await self._r.live.put(of_company(shown, None))
             log.info("proposal_shown", sessao_id=shown.sessao_id)
 
     async def _planned(self, lane: str, proposta_id: int) -> _Plan | None:
@@ -124,16 +124,15 @@ class Proposal:
         sessao = Sessao(
             found.sessao_prevista, lane, empresa.id, empresa.razao_social, empresa_versao=empresa.versao, canal=canal
         )
-        told = replace(sessao, servicos=empresa.servicos)
+        told = of_company(sessao, empresa)
         opening = [Abriu(base, proposta=True)]
         eventos = await as_fit(self._r.door, self._r.database, told, opening, empresa, agora)
         return _Plan(found.versao, sessao, eventos)
 
 
 def _draft(found: Found) -> Rascunho:
-    return draft(
-        found.id, {campo: str(valor) for campo in FIELDS if (valor := getattr(found, campo.value, None)) is not None}
-    )
+    told = {campo: str(valor) for campo in FIELDS if (valor := getattr(found, campo.value, None)) is not None}
+    return draft(found.id, told | place(found.prestacao or {}))
 
 
 QUEM: Final = "WhatsApp"  # in the audit, which has no person's data

@@ -58,7 +58,7 @@ def _grounded(
             return _date(row.campo, Kind.MONTH, span, question, contexto)
         case FieldKind.DIA:
             return _date(row.campo, Kind.DAY, span, question, contexto)
-        case FieldKind.CODIGO | FieldKind.ENDERECO:
+        case FieldKind.CODIGO | FieldKind.ENDERECO | FieldKind.LUGAR:
             return None  # a fiscal code is nobody's guess, an address is asked for
         case kind:
             assert_never(kind)

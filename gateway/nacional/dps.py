@@ -20,7 +20,18 @@ from xsdata.formats.dataclass.serializers.config import SerializerConfig
 
 from gateway.keys import OWN_SERIES, ChaveInvalida, ChaveNFSe, IdDPS, municipality
 from gateway.nacional.layouts import NS, Layout, check, has_ibs_cbs, parse, reshaped
-from state_machine.documents import Documento, Endereco, Prestador, Substituicao, Tomador, Tributos, service
+from state_machine.documents import (
+    Atividade,
+    Documento,
+    DocumentoServico,
+    Endereco,
+    Obra,
+    Prestador,
+    Substituicao,
+    Tomador,
+    Tributos,
+    service,
+)
 from state_machine.protocol.channel import Ambiente
 from state_machine.services.codes import digits
 from state_machine.values.documents import CNPJ, CPF, DocumentoInvalido, parse_documento
@@ -32,6 +43,8 @@ VER_APLIC: Final = "prosa"
 _OP_SIMP_NAC: Final = {"normal": "1", "mei": "2", "simples": "3", "simples-pendente": "4"}
 OF_THE_SIMPLES: Final = frozenset({"simples", "simples-pendente"})
 _NONE, _BY_SIMPLES, _PRESTADOR, _TAXED, _NOT_RETAINED = "0", "1", "1", "1", "1"  # codes of the layout
+_NOT_TAXED, _BY_CUSTOMER = "4", "2"  # likewise
+NOWHERE_TAXED = "990101"  # services without ISS: E0532
 _OTHER_REASON: Final = "99"  # code of the layout
 _REGULAR, _CUSTOMER = "0", "0"  # codes of the layout: finNFSe, indDest
 _CEP: Final = re.compile(r"[0-9]{8}")
@@ -93,6 +106,7 @@ def build(intent: Documento, facts: Circunstancias) -> bytes:
     Raises ``ValueError`` that begins with the field which is wrong.
     """
     identity, prestador, tomador = id_dps(intent), intent.prestador, _tomador(intent.tomador, facts.layout)
+    what = service(intent)
     if identity.inscricao.numero == tomador.CNPJ:
         raise ValueError("tomador.documento: it is the prestador's own")  # E0202
     dh_emi = moment("dh_emi", facts.dh_emi)
@@ -112,19 +126,23 @@ def build(intent: Documento, facts: Circunstancias) -> bytes:
             prest=_prestador(prestador, identity, facts),
             toma=tomador,
             serv=nb.Tcserv(
-                locPrest=nb.TclocPrest(cLocPrestacao=identity.municipio),
+                locPrest=nb.TclocPrest(cLocPrestacao=_city("local", what.local or identity.municipio)),
                 cServ=nb.Tccserv(
                     cTribNac=national_code(prestador.codigo_servico),
-                    xDescServ=text("descricao", service(intent).descricao, 2000),
+                    xDescServ=text("descricao", what.descricao, 2000),
                     cNBS=prestador.codigo_nbs,
                     cIntContrib=short_reference(intent.id_integracao),
                 ),
+                obra=_site(what.obra),
+                atvEvento=_event(what.evento),
             ),
             valores=nb.TcinfoValores(
                 vServPrest=nb.TcvservPrest(vServ=_amount("valor", intent.valor, _MAX_VALOR, least=Decimal("0.01"))),
                 trib=nb.TcinfoTributacao(
                     tribMun=nb.TctribMunicipal(
-                        tribISSQN=_TAXED, tpRetISSQN=_NOT_RETAINED, pAliq=_aliquota(prestador, facts)
+                        tribISSQN=_NOT_TAXED if prestador.codigo_servico == NOWHERE_TAXED else _TAXED,
+                        tpRetISSQN=_BY_CUSTOMER if what.iss_retido else _NOT_RETAINED,
+                        pAliq=_aliquota(what, facts),
                     ),
                     totTrib=_burden(prestador.regime, facts),
                 ),
@@ -265,19 +283,58 @@ def _tomador(tomador: Tomador, layout: Layout) -> Any:
 def _endereco(endereco: Endereco) -> Any:
     """Whole or not at all: a part that is missing is an error, for a note without the address is another note."""
     at = "tomador.endereco"
+    national = nb.TcenderNac(cMun=_city(f"{at}.codigo_cidade", endereco.codigo_cidade), CEP=_cep(at, endereco))
+    return nb.Tcendereco(endNac=national, **_street(at, endereco))
+
+
+def _site(obra: Obra | None) -> Any:
+    """Say which building site: its number counts before its address, of which the layout takes one."""
+    if obra is None:
+        return None
+    inscricao = text("obra.inscricao", obra.inscricao, 30) if obra.inscricao else None
+    if obra.cno is not None:
+        return nb.TcinfoObra(inscImobFisc=inscricao, cObra=text("obra.cno", obra.cno, 30))
+    if obra.endereco is None:
+        raise ValueError("obra: neither its number nor its address")  # E0370
+    at = "obra.endereco"
+    where = nb.TcenderObraEvento(CEP=_cep(at, obra.endereco), **_street(at, obra.endereco))
+    return nb.TcinfoObra(inscImobFisc=inscricao, end=where)
+
+
+def _event(evento: Atividade | None) -> Any:
+    if evento is None:
+        return None
+    if evento.fim < evento.inicio:
+        raise ValueError("evento.fim: it ends before it begins")
+    at = "evento.endereco"
+    return nb.TcatvEvento(
+        xNome=text("evento.nome", evento.nome, 255),
+        dtIni=evento.inicio.isoformat(),
+        dtFim=evento.fim.isoformat(),
+        end=nb.TcenderecoSimples(CEP=_cep(at, evento.endereco), **_street(at, evento.endereco)),
+    )
+
+
+def _city(field: str, codigo: str) -> str:
     try:
-        c_mun = municipality(endereco.codigo_cidade)
+        return municipality(codigo)
     except ChaveInvalida as error:
-        raise ValueError(f"{at}.codigo_cidade: {error}") from error
+        raise ValueError(f"{field}: {error}") from error
+
+
+def _cep(at: str, endereco: Endereco) -> str:
     if not _CEP.fullmatch(endereco.cep):
         raise ValueError(f"{at}.cep: {endereco.cep!r} is not eight digits")
-    return nb.Tcendereco(
-        endNac=nb.TcenderNac(cMun=c_mun, CEP=endereco.cep),
-        xLgr=text(f"{at}.logradouro", endereco.logradouro, 255),
-        nro=text(f"{at}.numero", endereco.numero, 60),
-        xCpl=text(f"{at}.complemento", endereco.complemento, 156) if endereco.complemento else None,
-        xBairro=text(f"{at}.bairro", endereco.bairro, 60),
-    )
+    return endereco.cep
+
+
+def _street(at: str, endereco: Endereco) -> dict[str, str | None]:
+    return {
+        "xLgr": text(f"{at}.logradouro", endereco.logradouro, 255),
+        "nro": text(f"{at}.numero", endereco.numero, 60),
+        "xCpl": text(f"{at}.complemento", endereco.complemento, 156) if endereco.complemento else None,
+        "xBairro": text(f"{at}.bairro", endereco.bairro, 60),
+    }
 
 
 def _ibs_cbs(prestador: Prestador, competencia: date) -> Any:
@@ -299,11 +356,24 @@ def _ibs_cbs(prestador: Prestador, competencia: date) -> Any:
     )
 
 
-def _aliquota(prestador: Prestador, facts: Circunstancias) -> str | None:
-    """The rate is the company's word only where a "normal" one is taxed by a city without an active agreement.
+def _aliquota(what: DocumentoServico, facts: Circunstancias) -> str | None:
+    """The rate is the company's word where the customer retains the tax of one of the Simples (E0621, E0628).
 
-    Elsewhere it is refused: E0600 (MEI), E0617 (normal), E0625 and E0631 (simples without retention).
+    Else only where a "normal" one is taxed by a city without an active agreement. Elsewhere it is refused: E0600 (MEI),
+    E0602 (nothing is due), E0617 (normal), E0625 and E0631 (simples without retention).
     """
+    prestador = what.prestador
+    if what.iss_retido:
+        if prestador.regime == "mei":
+            raise ValueError("iss_retido: nobody retains the ISS of a MEI")  # E0583
+        if prestador.codigo_servico == NOWHERE_TAXED:
+            raise ValueError("iss_retido: nothing is due")  # E0580
+        if prestador.regime in OF_THE_SIMPLES:
+            if prestador.aliquota is None:
+                raise ValueError("prestador.aliquota: with the ISS retained the rate must be said")
+            return _amount("prestador.aliquota", prestador.aliquota, _MAX_ALIQUOTA)
+    if prestador.codigo_servico == NOWHERE_TAXED:
+        return None
     if prestador.regime != "normal" or facts.convenio_ativo:
         return None
     if prestador.aliquota is None:

@@ -31,9 +31,13 @@ _BLAMED: Final = {
     "tomador.razao_social": Explicacao("falta o nome do cliente, ou ele não cabe na nota", Campo.NOME),
     "tomador.email": Explicacao("o e-mail do cliente não cabe na nota", Campo.EMAIL),
     "valor": Explicacao("o valor do serviço não cabe na nota", Campo.VALOR),
+    "iss_retido": Explicacao(
+        "nesta nota não há ISS que o cliente possa reter: o MEI paga o seu no DAS; sem a retenção ela sai", Campo.RETIDO
+    ),
     "competencia": Explicacao("o mês da prestação ainda não começou, ou não é deste século", Campo.COMPETENCIA),
 }
 _ENDERECO: Final = Explicacao("o endereço do cliente não cabe na nota", Campo.ENDERECO)
+_LUGAR: Final = Explicacao("faltam dados do lugar do serviço, ou eles não cabem na nota", Campo.LOCAL)
 _IBS_CBS: Final = "ibs_cbs"
 _GRUPO: Final = Explicacao(
     "a nota de uma empresa do regime normal agora leva o grupo dos novos impostos (IBS e CBS), e faltam os códigos "
@@ -163,4 +167,6 @@ def explained(campos: tuple[tuple[str, str], ...]) -> Explicacao:
         return _GRUPO
     if field.startswith("tomador.endereco"):
         return _ENDERECO
+    if field.startswith(("local", "obra", "evento")):
+        return _LUGAR
     return _BLAMED.get(field, _CADASTRO)

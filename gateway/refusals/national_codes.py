@@ -72,6 +72,7 @@ _OF_SUBSTITUTION: Final[Mapping[str, str]] = {
     "E0042": "a chave da nota antiga não é válida",
     "E0044": "a nota antiga não existe no emissor nacional",
     "E0046": "a nota antiga já está cancelada",
+    "E0060": "a nota nova muda o que uma troca não pode mudar",
     "E0061": "a nota de MEI ou Simples não se substitui para mudar valor, cliente ou competência",
 }
 # Those of which the contract names the subject alone.

@@ -141,7 +141,10 @@ _WAITING = (
 )
 _READ = (
     sa.select(
-        *(_P[name] for name in ("id", "empresa_id", "valor", "descricao", "competencia", "versao", "ambiente")),
+        *(
+            _P[name]
+            for name in ("id", "empresa_id", "valor", "descricao", "competencia", "prestacao", "versao", "ambiente")
+        ),
         _P.sessao_prevista,
         *(clientes.c[name] for name in ("nome", "email", "documento")),
         _U.telefone,

@@ -1,6 +1,6 @@
 """One connection to the database: SQLAlchemy Core composes the statements, asyncpg runs them.
 
-SQLAlchemy's own execution costs some three times what asyncpg needs for the same statement (docs/performance.md), so
+SQLAlchemy's own execution costs some three times what asyncpg needs for the same statement (docs/reliability.md), so
 each statement is compiled once, for as long as it lives, and only its parameters change hands afterwards. A round trip
 is what costs most: writes that nobody waits for are kept, and go out together.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from decimal import Decimal
 
@@ -14,6 +15,7 @@ from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_proc
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue.records import LISTADAS, Emitida, Emitidas
 from state_machine.invoice.choices import Costume, mesmo_texto
+from state_machine.values.address import EnderecoDito, city_of
 from state_machine.values.local_time import SAO_PAULO, MesOuAno
 
 ALIKE = 2  # notes in a row that make a habit
@@ -125,6 +127,25 @@ def _bounds(empresa_id: int, periodo: MesOuAno) -> dict[str, object]:
         "b_ate": depois + APART,
         "b_periodo": periodo.prefixo,
     }
+
+
+_PLACE = sa.text("""
+SELECT e.intencao ->> 'local' AS local, e.intencao #> '{obra,endereco}' AS obra
+FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
+WHERE e.prestador_id = :b_empresa AND e.tomador_documento = :b_documento AND p.status = 'autorizado'
+    AND e.intencao ->> 'local' IS NOT NULL
+ORDER BY e.id DESC LIMIT 1
+""")
+
+
+async def with_place(connection: Connection, empresa_id: int, documento: str, usual: Costume | None) -> Costume | None:
+    """Return what is usual with a client, and where the newest standing note says that the work was done."""
+    row = (await connection.execute(_PLACE, {"b_empresa": empresa_id, "b_documento": documento})).one_or_none()
+    city = city_of(row.local) if row is not None else None
+    if row is None or city is None:
+        return usual
+    site = EnderecoDito(**{part: value or "" for part, value in row.obra.items()}) if row.obra else None
+    return replace(usual or Costume(documento, None, None), cidade=str(city), obra=str(site) if site else None)
 
 
 async def usual(connection: Connection, empresa_id: int, documento: str) -> Costume | None:

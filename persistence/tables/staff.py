@@ -282,6 +282,7 @@ propostas = sa.Table(
     sa.Column("valor", MONEY, nullable=False),
     sa.Column("descricao", sa.Text),  # what is missing is asked of the approver
     sa.Column("competencia", sa.String(7)),  # AAAA-MM
+    sa.Column("prestacao", JSONB(none_as_null=True)),  # where the work was done, and who pays the ISS, as it was sent
     sa.Column("estado", sa.String(20), nullable=False, server_default=EstadoProposta.RASCUNHO.value),
     sa.Column("motivo", sa.Text),  # why it was refused or rejected, in words for the caller
     sa.Column("versao", sa.Integer, nullable=False, server_default="1"),  # grows with every change that callers see

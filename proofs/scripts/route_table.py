@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from persistence.access.accounts import Papel
 from proofs.diagrams.generated import between, rewrite_pages
 from webhooks.console.app import ROTAS
 
@@ -13,13 +12,9 @@ _BEGIN, _END = "<!-- rotas: gerado, não edite -->\n", "<!-- fim das rotas -->\n
 
 
 def table() -> str:
-    """Return the table as Markdown: a route a line, a role a column."""
-    lines = [f"| rota | para | {' | '.join(Papel)} |", f"|---|---|{'---|' * len(Papel)}"]
-    for rota in ROTAS:
-        exigido = rota.papel
-        cells = ["sim" if exigido is None or papel.alcanca(exigido) else "–" for papel in Papel]
-        lines.append(f"| `{rota.metodo} /console{rota.caminho}` | {rota.mostra} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    """Return the table as Markdown: a route a line, with the least role that may take it (–: nobody logged in)."""
+    lines = [f"| `{rota.metodo} /console{rota.caminho}` | {rota.mostra} | {rota.papel or '–'} |" for rota in ROTAS]
+    return "\n".join(["| rota | para | a partir de |", "|---|---|---|", *lines]) + "\n"
 
 
 def refreshed(page: str) -> str:

@@ -3,9 +3,10 @@
 ``python proofs/scripts/service_codes.py`` makes it.
 
 The table is "MUN.INCID_INFO.SERV." of Anexo I (SEFIN_ADN-DPS_NFSe-SNNFSe). Its spreadsheet has lost the leading zeros
-of the codes; they are put back. The CSV has the columns ``codigo``, ``texto`` and ``grupo`` (``obra``, ``atvEvento`` or
-nothing) and no heading. The result goes to ``state_machine/services/national_codes.json``; ``--csv`` writes that file
-as such a CSV instead.
+of the codes; they are put back. The CSV has the columns ``codigo``, ``texto``, ``grupo`` (``obra``, ``atvEvento`` or
+nothing) and ``incide`` (where ISS is due: ``prestador``, ``local``, ``tomador`` or nothing), no heading. Incidence is
+that of the sheet of 2026-01-10 (SHA-256 of the file 5f112da4…), which lacks 14.14.03 and 14.14.04: as all of item 14.
+The result goes to ``state_machine/services/national_codes.json``; ``--csv`` writes that file as such a CSV instead.
 """
 
 from __future__ import annotations
@@ -24,17 +25,20 @@ from state_machine.services.codes import digest
 
 FILE = ROOT / "state_machine/services/national_codes.json"
 GROUPS = ("", "obra", "atvEvento")
+INCIDENCE = ("prestador", "local", "tomador", "")
 
 
 def rows(lines: list[list[str]]) -> list[list[str]]:
     """Return the rows in the order of their codes. Raises ``ValueError`` for a line that is none, or a code twice."""
     found = {}
     for line in lines:
-        codigo, texto, grupo = (*map(str.strip, line), "")[:3]
+        codigo, texto, grupo, incide = map(str.strip, line)
         codigo = re.sub(r"\.", "", codigo).zfill(6)
-        if not re.fullmatch(r"\d{6}", codigo) or not texto or grupo not in GROUPS or codigo in found:
-            raise ValueError(f"no row of the table, or its code a second time: {line}")
-        found[codigo] = [codigo, " ".join(texto.split()), grupo]
+        if not re.fullmatch(r"\d{6}", codigo) or not texto or grupo not in GROUPS or incide not in INCIDENCE:
+            raise ValueError(f"no row of the table: {line}")
+        if codigo in found:
+            raise ValueError(f"a code a second time: {line}")
+        found[codigo] = [codigo, " ".join(texto.split()), grupo, incide]
     return [found[codigo] for codigo in sorted(found)]
 
 

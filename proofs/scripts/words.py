@@ -2,7 +2,7 @@
 
 Without arguments it prints each word that no list has, with a file that uses it; the status is then 1. With words as
 arguments it adds these to ``tests/repository/names/words.txt``, as English, and drops what no name uses any more. A
-Portuguese word belongs into a table of ``docs/glossario.md``, a name of the specification or of an outside protocol
+Portuguese word belongs into a list of ``docs/glossario.md``, a name of the specification or of an outside protocol
 into ``tests/repository/names/outside_words.toml``.
 """
 
@@ -91,9 +91,9 @@ def outside() -> set[str]:
 
 
 def portuguese() -> set[str]:
-    """Return the words of the glossary's Portuguese tables, from their first column."""
+    """Return the words of the glossary's Portuguese lists, from before the colon of each line."""
     page = GLOSSARY.read_text("utf-8").partition("## English in the code")[0]
-    cells = [line.split("|")[1] for line in page.splitlines() if line.startswith("| ")]
+    cells = [line.partition(": ")[0] for line in page.splitlines() if line.startswith("- ")]
     return {word for cell in cells for code in re.findall(r"`([^`]+)`", cell) for word in words(code)}
 
 

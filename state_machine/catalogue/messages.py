@@ -362,6 +362,7 @@ def nada_a_confirmar() -> Mensagem:
 
 
 _INSTRUCOES = {
+    "iss_retido": "reter o ISS na nota",
     "retencao": "reter impostos na nota",
     "observacao": "colocar observação na nota",
     "desconto": "destacar desconto na nota: ela sai pelo valor final",

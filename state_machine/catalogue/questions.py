@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from state_machine.catalogue.announcement import anotado
+from state_machine.catalogue.texts.address import ONDE, ONDE_E_QUANDO
 from state_machine.invoice.draft import ESCOLHA, LEITURA_MAX, Lido, Rascunho
 from state_machine.invoice.field_table import FIELDS, FieldKind, obrigatorios
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.session import Botao, Mensagem, Opcao, Sessao
 from state_machine.invoice.summary import BOTAO_MAX, legivel
-from state_machine.services.codes import dotted
+from state_machine.services.codes import Onde, dotted
+from state_machine.values.address import read_address
 from state_machine.values.money import formata_brl
 from state_machine.values.text import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
@@ -47,6 +49,8 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
     row = FIELDS[campo]
     if row.kind is FieldKind.CODIGO:
         return _pergunta_servico(lido, degrau)
+    if row.kind is FieldKind.LUGAR:
+        return _pergunta_lugar(lido, degrau)
     if row.kind is not FieldKind.DINHEIRO and (lido.detalhe or "").strip():
         return _pergunta_nomeadas(campo, lido, degrau)
     opcoes = _ou([legivel(campo, leitura) or "" for leitura in lido.leituras])
@@ -64,6 +68,24 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
             return f"Qual vale para {row.short}: {opcoes}? {row.example}"
         case _:
             return f"Ainda preciso saber {row.short}: {conta}{opcoes}? {OU_PESSOA}"
+
+
+def _pergunta_lugar(lido: Lido, degrau: int) -> str:
+    """Ask whether the place is the one that the records know, or which of the cities of one name."""
+    opcoes = _ou([legivel(Campo.LOCAL, leitura) or "" for leitura in lido.leituras])
+    foi = f"Em qual delas foi o serviço: {opcoes}?"
+    if len(lido.leituras) == 1:
+        obra = read_address(lido.leituras[0]).logradouro
+        foi = f"É na mesma obra: {opcoes}?" if obra else f"O serviço foi em {opcoes}?"
+    return f"{foi} {OU_PESSOA}" if degrau == _COM_PESSOA else foi
+
+
+def _do_campo(rascunho: Rascunho, campo: Campo) -> str:
+    """Return the question for a field that is missing."""
+    if campo is Campo.LOCAL and rascunho.onde is not None:
+        quando = rascunho.onde is Onde.EVENTO and rascunho.validado(Campo.DATA) is None
+        return ONDE_E_QUANDO if quando else ONDE[rascunho.onde]
+    return FIELDS[campo].question
 
 
 def _pergunta_servico(lido: Lido, degrau: int) -> str:
@@ -333,7 +355,7 @@ def nao_cabe(porque: str) -> Mensagem:
 
 def outro(sessao: Sessao, campo: Campo) -> Mensagem:
     """Ask for the value of a field of which no reading was right."""
-    return Mensagem(_junto("", f"Certo. {FIELDS[campo].question}", _resto(sessao.rascunho, campo)))
+    return Mensagem(_junto("", f"Certo. {_do_campo(sessao.rascunho, campo)}", _resto(sessao.rascunho, campo)))
 
 
 def _mensagem(sessao: Sessao, degrau: int, inicio: str, *partes: str) -> Mensagem:
@@ -360,8 +382,8 @@ def _falta(rascunho: Rascunho, degrau: int) -> str:
     faltam = rascunho.a_pedir
     faltando, primeiro = _lista(FIELDS[c].name for c in faltam), FIELDS[faltam[0]]
     match degrau:
-        case 0 if len(faltam) == 1:
-            return primeiro.question
+        case 0 if len(faltam) == 1 or set(faltam) == {Campo.LOCAL, Campo.DATA}:
+            return _do_campo(rascunho, faltam[0])
         case 0:
             return f"Faltam {faltando}."
         case 1:

@@ -15,8 +15,9 @@ from typing import Final
 
 from state_machine.invoice.draft import LEITURAS_MAX, VAZIO, Lido, Rascunho, StatusCampo
 from state_machine.invoice.fields import Campo, Confianca, Motivo, Origem
-from state_machine.services.codes import Servico
+from state_machine.services.codes import Onde, Servico
 from state_machine.services.search import among
+from state_machine.values.address import city_of
 from state_machine.values.text import plain
 
 _LIDO: Final = 4000  # characters of a service text; no layout takes more than 2,000
@@ -62,11 +63,16 @@ class Cliente:
 
 @dataclass(frozen=True, slots=True)
 class Costume:
-    """What is usually invoiced to a client; ``valor`` (BRL, "1500.00") is ``None`` where the amounts differ."""
+    """What is usually invoiced to a client; ``valor`` (BRL, "1500.00") is ``None`` where the amounts differ.
+
+    ``descricao`` is ``None`` where the services do.
+    """
 
     documento: str
-    descricao: str
+    descricao: str | None
     valor: str | None
+    cidade: str | None = None  # where the newest of it was done, as a draft holds it
+    obra: str | None = None  # the address of the newest building site, likewise
 
     @property
     def marca(self) -> str:
@@ -78,7 +84,7 @@ class Costume:
         if rascunho.validado(Campo.DOCUMENTO) != self.documento:
             return {}
         servico = rascunho.validado(Campo.DESCRICAO)
-        if servico is not None and not mesmo_texto(servico, self.descricao):
+        if servico is not None and self.descricao and not mesmo_texto(servico, self.descricao):
             return {}
         oferta = {Campo.DESCRICAO: self.descricao, Campo.VALOR: self.valor}
         return {campo: valor for campo, valor in oferta.items() if valor and campo in rascunho.faltam}
@@ -97,6 +103,35 @@ def com_servico(antes: Rascunho, depois: Rascunho, servicos: Sequence[Servico]) 
         return depois if lido == VAZIO else depois.com(Campo.CODIGO, VAZIO)
     novo = _escolhido(antes, depois, servicos)
     return depois if novo == lido else depois.com(Campo.CODIGO, novo)
+
+
+def com_local(depois: Rascunho, cidade: str | None, costume: Costume | None) -> Rascunho:
+    """Return ``depois`` with the place that its code asks for offered, where nobody said one.
+
+    Offered is where this customer's work was done before, else for a code that asks for a city the company's own
+    (``cidade``, its IBGE code). What was offered for another code goes.
+    """
+    lido = depois.local
+    oferecido = lido.status is StatusCampo.INVALID and lido.origem is Origem.CADASTRO
+    if depois.onde is None or Campo.LOCAL not in depois.faltam:
+        return depois.com(Campo.LOCAL, VAZIO) if oferecido else depois
+    if lido != VAZIO:
+        return depois
+    antes = costume if costume and costume.documento == depois.validado(Campo.DOCUMENTO) else None
+    leitura = antes.obra if antes and depois.onde is Onde.OBRA else None
+    if depois.onde is Onde.CIDADE or (depois.onde is Onde.OBRA and depois.tem_cno):
+        aqui = city_of(cidade or "")
+        leitura = (antes.cidade if antes else None) or (str(aqui) if aqui else None)
+    if leitura is None:
+        return depois
+    oferta = Lido(
+        StatusCampo.INVALID,
+        origem=Origem.CADASTRO,
+        confianca=Confianca.DUVIDOSA,
+        motivo=Motivo.VARIOS,
+        leituras=(leitura,),
+    )
+    return depois.com(Campo.LOCAL, oferta)
 
 
 def _escolhido(antes: Rascunho, depois: Rascunho, servicos: Sequence[Servico]) -> Lido:

@@ -13,8 +13,10 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any
 
-from state_machine.invoice.field_table import FIELDS, TextoNaoCabe, nome_limpo
+from state_machine.invoice.field_table import EVENTO_MAX, FIELDS, INSCRICAO, TextoNaoCabe, nome_limpo
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
+from state_machine.services.codes import Onde, onde
+from state_machine.values.address import read_address
 from state_machine.values.documents import DocumentoInvalido
 from state_machine.values.money import ValorInvalido, centavos
 from state_machine.values.text import Escrita, escrita_de, tamanho
@@ -111,6 +113,11 @@ class Rascunho:
     data: Lido = VAZIO
     codigo: Lido = VAZIO
     endereco: Lido = VAZIO
+    local: Lido = VAZIO
+    obra: Lido = VAZIO
+    evento: Lido = VAZIO
+    fim: Lido = VAZIO
+    retido: Lido = VAZIO
     cadastro: Cadastro | None = None
     substitui: Substituida | None = None
 
@@ -137,6 +144,8 @@ class Rascunho:
         ):
             # Day and month contradict each other: what was said last counts, and only that is issued.
             mudado = replace(mudado, competencia=VAZIO) if campo is Campo.DATA else replace(mudado, data=VAZIO)
+        if mudado.fim.valor and not (mudado.data.valor or "9") <= mudado.fim.valor:
+            mudado = replace(mudado, fim=VAZIO)  # an event that ends before it begins
         return mudado
 
     def validado(self, campo: Campo) -> str | None:
@@ -147,9 +156,37 @@ class Rascunho:
     @property
     def faltam(self) -> tuple[Campo, ...]:
         """Required fields that are not validated yet, in the order in which they are asked."""
-        return tuple(
-            [c for c, row in FIELDS.items() if row.required and row.of(self).status is not StatusCampo.VALIDATED]
-        )
+        always = [c for c, row in FIELDS.items() if row.required and row.of(self).status is not StatusCampo.VALIDATED]
+        return (*always, *self._faltam_do_lugar)
+
+    @property
+    def onde(self) -> Onde | None:
+        """What the service's code asks for of the place; ``None`` for nothing."""
+        return onde(self.codigo.valor) if self.codigo.status is StatusCampo.VALIDATED else None
+
+    @property
+    def tem_cno(self) -> bool:
+        """True where the building site has a number, which stands for its address."""
+        return (self.validado(Campo.OBRA) or INSCRICAO)[0] != INSCRICAO[0]
+
+    @property
+    def nome_do_evento(self) -> str:
+        """What the event is called: as said, else as the service is."""
+        return (self.validado(Campo.EVENTO) or self.validado(Campo.DESCRICAO) or "")[:EVENTO_MAX]
+
+    @property
+    def _faltam_do_lugar(self) -> tuple[Campo, ...]:
+        """What is missing of the place, the day and the tax that this code and this customer ask for."""
+        faltam = []
+        pede, lugar = self.onde, self.validado(Campo.LOCAL)
+        so_cidade = pede is Onde.CIDADE or (pede is Onde.OBRA and self.tem_cno)
+        if pede is not None and not (lugar and (so_cidade or read_address(lugar).logradouro)):
+            faltam.append(Campo.LOCAL)
+        if pede is Onde.EVENTO and self.validado(Campo.DATA) is None:
+            faltam.append(Campo.DATA)
+        if self.validado(Campo.RETIDO) and self.validado(Campo.ENDERECO) is None:
+            faltam.append(Campo.ENDERECO)  # E0237
+        return tuple(faltam)
 
     @property
     def completo(self) -> bool:

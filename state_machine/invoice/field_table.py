@@ -23,7 +23,7 @@ from typing import Any, Final
 from state_machine.catalogue.texts import address as address_texts
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.services.codes import digits
-from state_machine.values.address import LONGEST, read_address
+from state_machine.values.address import LONGEST, EnderecoDito, read_address
 from state_machine.values.documents import parse_documento
 from state_machine.values.errors import ProsaError
 from state_machine.values.money import centavos
@@ -32,6 +32,11 @@ from state_machine.values.text import as_latin, unfit
 DESCRICAO_MAX = 2000  # characters; xDescServ of the national layout
 NOME_MAX = 300  # characters; xNome of the national layout
 DESCRICAO_MIN = 3  # characters; less than a word is a slip of the finger
+EVENTO_MAX = 255  # characters; xNome of atvEvento
+CNO_DIGITS = 12  # of a CNO, and of the CEI that it took the place of
+SIM = "sim"
+INSCRICAO = "inscrição "  # begins the city's number of a property, where a building site has no CNO
+INSCRICAO_MAX = 40  # characters, with that word
 EMAIL_MAX = 80  # characters; the longest e-mail of the national layout
 _NOMEADOS = 5  # characters that are named as having no place in an invoice; more would hide the point
 _EMAIL = re.compile(
@@ -51,6 +56,7 @@ class FieldKind(StrEnum):
     DIA = "dia"
     CODIGO = "codigo"  # of the national list of services
     ENDERECO = "endereco"
+    LUGAR = "lugar"  # a city, or an address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +161,34 @@ def _endereco(texto: str) -> str:
     if endereco.faltam or not endereco.codigo_cidade:
         raise ValueError("no whole address")
     return str(endereco)
+
+
+def _lugar(texto: str) -> str:
+    """Return a city with its code, or a whole address."""
+    dito = read_address(_inteiro(texto, LONGEST))
+    if not dito.codigo_cidade or (dito.logradouro and dito.faltam):
+        raise ValueError("no place")
+    so_cidade = EnderecoDito(cidade=dito.cidade, estado=dito.estado, codigo_cidade=dito.codigo_cidade)
+    return str(dito if dito.logradouro else so_cidade)
+
+
+def _obra(texto: str) -> str:
+    if texto.startswith(INSCRICAO):
+        return _inteiro(texto, INSCRICAO_MAX)
+    numero = re.sub(r"[^0-9]", "", texto)
+    if len(numero) != CNO_DIGITS:
+        raise ValueError("no CNO or CEI")
+    return numero
+
+
+def _evento(texto: str) -> str:
+    return _inteiro(texto, EVENTO_MAX)
+
+
+def _sim(texto: str) -> str:
+    if texto != SIM:
+        raise ValueError("it is said or not")
+    return texto
 
 
 def _dia(texto: str) -> str:
@@ -335,6 +369,92 @@ _ROWS: Final = (
         words=r"endereco d[oe] (?:cliente|tomador)",
         stems="end",
         on_invoice=False,  # the note itself keeps it, as with the customer's entry; the draft need not
+    ),
+    Field(
+        campo=Campo.LOCAL,
+        kind=FieldKind.LUGAR,
+        check=_lugar,
+        of_customer=True,
+        read=False,  # few codes ask for it: the records offer it, and words that are an address answer
+        article="o",
+        label="local",
+        name="o local do serviço",
+        staff_name="o local do serviço",
+        question="Em que cidade foi o serviço?",
+        example="Por exemplo: _Campinas/SP_.",
+        doubts=address_texts.DUVIDAS_DO_LOCAL,
+        summary="Local",
+        prompt="onde o serviço foi feito.",
+        words=r"local(?: d[aoe] (?:servico|obra|evento))?|endereco d[ao] (?:obra|evento)|lugar",
+        stems="loc end lug",
+    ),
+    Field(
+        campo=Campo.OBRA,
+        kind=FieldKind.TEXTO,
+        check=_obra,
+        of_customer=True,
+        read=False,
+        article="o",
+        label="CNO da obra",
+        name="o CNO da obra",
+        staff_name="o CNO da obra",
+        question="Qual é o CNO da obra?",
+        example="Por exemplo: _CNO 12.345.67890/12_.",
+        summary="Obra",
+        prompt="CNO ou CEI da obra.",
+        words=r"cno|cei|obra",
+        stems="cno cei obr",
+    ),
+    Field(
+        campo=Campo.EVENTO,
+        kind=FieldKind.TEXTO,
+        check=_evento,
+        of_customer=True,
+        read=False,
+        article="o",
+        label="evento",
+        name="o nome do evento",
+        staff_name="o nome do evento",
+        question="Qual é o nome do evento?",
+        example="Por exemplo: _evento: casamento da Ana_.",
+        summary="Evento",
+        prompt="nome do evento.",
+        words=r"evento|nome do evento",
+        stems="eve nom",
+    ),
+    Field(
+        campo=Campo.FIM,
+        kind=FieldKind.DIA,
+        check=_dia,
+        of_customer=False,
+        read=False,
+        article="o",
+        label="último dia",
+        name="o último dia do evento",
+        staff_name="o último dia do evento",
+        question="Qual é o último dia do evento? Por exemplo: 15/10/2026.",
+        example="Por exemplo: _15/10/2026_.",
+        summary="Até",
+        prompt="último dia do evento.",
+        words=r"ultimo dia",
+        stems="ult",
+    ),
+    Field(
+        campo=Campo.RETIDO,
+        kind=FieldKind.TEXTO,
+        check=_sim,
+        of_customer=True,
+        read=False,
+        article="o",
+        label="ISS retido",
+        name="se o cliente retém o ISS",
+        staff_name="se o cliente retém o ISS",
+        question="O cliente retém o ISS?",
+        example="Por exemplo: _com ISS retido_.",
+        summary="ISS retido",
+        prompt="se o cliente retém o ISS.",
+        words=r"iss retido|retencao (?:do|de) iss",
+        stems="iss ret",
     ),
 )
 FIELDS: Final[dict[Campo, Field]] = {row.campo: row for row in _ROWS}

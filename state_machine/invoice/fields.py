@@ -18,6 +18,11 @@ class Campo(StrEnum):
     DATA = "data"  # "AAAA-MM-DD"
     CODIGO = "codigo"  # the national service code, six digits, of the company's own
     ENDERECO = "endereco"  # the customer's, as ``EnderecoDito`` writes it
+    LOCAL = "local"  # where the work was done: a city, or a whole address, likewise
+    OBRA = "obra"  # the number of a building site: CNO or CEI
+    EVENTO = "evento"  # what an event is called
+    FIM = "fim"  # its last day, "AAAA-MM-DD"; the first is ``DATA``
+    RETIDO = "retido"  # "sim": the customer retains the ISS
 
 
 class Origem(StrEnum):

@@ -202,7 +202,7 @@ class Sessao:
     would be issued, ``None`` likewise. ``insistencias`` is how often the open question has been asked again; the live
     copy has it, and the journal. ``sem`` is what was asked of the invoice and it will lack, kept likewise.
     ``servicos`` are the company's codes of the national list as of now, the main one first: each turn sets them, and
-    nothing stores them.
+    nothing stores them; likewise ``cidade``, the IBGE code of the company's city.
     """
 
     sessao_id: str
@@ -226,6 +226,7 @@ class Sessao:
     insistencias: int = 0
     sem: str | None = None
     servicos: tuple[Servico, ...] = ()
+    cidade: str | None = None
 
     @property
     def espera_usuario(self) -> bool:

@@ -15,7 +15,7 @@ from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.session import Botao, Mensagem, Sessao
 from state_machine.proposal import proposed_by
-from state_machine.services.codes import named
+from state_machine.services.codes import Onde, named
 from state_machine.values.address import as_people_write
 from state_machine.values.documents import formata_documento
 from state_machine.values.local_time import SAO_PAULO
@@ -76,6 +76,7 @@ _CONTA_MAX = 80  # UTF-16 units of how an amount was reckoned
 _POR_EXTENSO = Decimal(10_000)
 _CONFERE = "confere?"  # beside an amount that is only the likeliest
 _SEM = {  # what was asked of the invoice and it will lack: values of ``Instrucao``
+    "iss_retido": "Sai *sem retenção* do ISS.",
     "retencao": "Sai *sem retenção* de impostos.",
     "observacao": "Sai *sem a observação*.",
     "desconto": "Sai *sem linha de desconto*, pelo valor acima.",
@@ -98,10 +99,13 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
     missing is said in every summary that follows.
     """
     rascunho = sessao.rascunho
+    validados = {campo: rascunho.validado(campo) for campo in FIELDS}
+    if rascunho.onde is Onde.EVENTO:  # what the service is called where nobody named the event
+        validados[Campo.EVENTO] = rascunho.nome_do_evento
     opcionais = [
         f"{row.summary}: {texto}"
         for campo, row in FIELDS.items()
-        if row.summary and (texto := legivel(campo, rascunho.validado(campo)))
+        if row.summary and (texto := legivel(campo, validados[campo]))
     ]
     trocada = [substituira(rascunho.substitui)] if rascunho.substitui else []
     antes = [titulo, "", *trocada, *_igual(sessao), *_cliente(rascunho), _valor(rascunho)]
@@ -210,7 +214,7 @@ def legivel(campo: Campo, valor: str | None) -> str | None:
             return "/".join(reversed(valor.split("-")))
         case FieldKind.CODIGO:
             return apara(named(valor), _CODIGO_MAX)
-        case FieldKind.ENDERECO:
+        case FieldKind.ENDERECO | FieldKind.LUGAR:
             return apara(as_people_write(valor), _ENDERECO_MAX)
         case FieldKind.PROSA | FieldKind.TEXTO | FieldKind.EMAIL:
             return apara(valor, 2 * _MUDADO_MAX)

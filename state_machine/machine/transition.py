@@ -2,7 +2,7 @@
 
 To add an event: a class in ``state_machine/machine/events.py`` (its union and ``EVENTOS``) and an example in
 ``EXEMPLOS`` of ``proofs/diagrams/session.py``. To add a state: ``state_machine/invoice/session.py`` with
-``REASON_ON_ENTRY`` and one of the sets beside it, its rows in ``docs/estados.md`` and ``docs/suporte.md``, its words
+``REASON_ON_ENTRY`` and one of the sets beside it, its row in ``docs/console.md``, its words
 in ``webhooks/console/render/labels.py`` and ``webhooks/console/pages/why.py``. Then ``REGRAS`` or ``IGNORADOS`` here,
 which cover every pair; a state is entered through ``entra``. New arrows stand in ``OURS`` of
 ``tests/state_machine/machine/test_diagram.py``. The page is made by ``python -m proofs.diagrams.session

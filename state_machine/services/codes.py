@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -20,11 +21,15 @@ _NBS: Final = re.compile(r"1\.?[0-9]{4}\.?[0-9]{2}\.?[0-9]{2}")
 
 @dataclass(frozen=True, slots=True)
 class ServiceCode:
-    """A row of the table: six digits, its text, and the group that a DPS of it must have (``obra``, ``atvEvento``)."""
+    """A row of the table: six digits, its text, and the group that a DPS of it must have (``obra``, ``atvEvento``).
+
+    ``incide`` is where its ISS is due: ``prestador``, ``local`` (where the work is done), ``tomador``, "" for nowhere.
+    """
 
     codigo: str
     texto: str
     grupo: str | None = None
+    incide: str = "prestador"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class ServiceTable:
 def table() -> ServiceTable:
     """Return the table of Anexo I that comes with this release."""
     told = json.loads(files("state_machine.services").joinpath("national_codes.json").read_text("utf-8"))
-    rows = [ServiceCode(codigo, texto, grupo or None) for codigo, texto, grupo in told["servicos"]]
+    rows = [ServiceCode(codigo, texto, grupo or None, incide) for codigo, texto, grupo, incide in told["servicos"]]
     return ServiceTable(
         told["fonte"],
         told["versao"],
@@ -55,7 +60,7 @@ def table() -> ServiceTable:
 
 
 def digest(rows: Sequence[Sequence[str]]) -> str:
-    """Return the SHA-256 (hex) of rows of code, text and group, as compact JSON in UTF-8."""
+    """Return the SHA-256 (hex) of rows of code, text, group and incidence, as compact JSON in UTF-8."""
     canonical = json.dumps([list(row) for row in rows], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -92,6 +97,25 @@ def text_of(codigo: str) -> str | None:
     """Return a code's text without its full stop, ``None`` for one that the table does not have."""
     row = table().codigos.get(codigo)
     return row.texto.rstrip(".") if row else None
+
+
+class Onde(StrEnum):
+    """What a note of a code must say of the place where the work was done."""
+
+    CIDADE = "cidade"  # ISS is due there
+    OBRA = "obra"  # the group ``obra``: the address of the work, or its CNO (E0370)
+    EVENTO = "evento"  # the group ``atvEvento``: name, days and address (E0390)
+
+
+_OF_GROUP: Final = {"obra": Onde.OBRA, "atvEvento": Onde.EVENTO}
+
+
+def onde(codigo: str | None) -> Onde | None:
+    """Return what a note of this code says of its place; ``None`` where nothing is asked for."""
+    row = table().codigos.get(codigo or "")
+    if row is None:
+        return None
+    return _OF_GROUP.get(row.grupo or "") or (Onde.CIDADE if row.incide == "local" else None)
 
 
 # Codes of NT 009 and what they mean, of a company of the Simples.

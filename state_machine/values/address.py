@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib.resources import files
 from typing import Final
+
+from state_machine.values.text import plain
 
 LONGEST: Final = 600  # characters: the parts of the national layout, with their labels; more is no address
 _CEP: Final = re.compile(
@@ -36,6 +40,8 @@ _KIND_LABELLED: Final = re.compile(rf"({_KIND.pattern})\s{{0,3}}:\s{{0,3}}", re.
 _DIGIT: Final = re.compile(r"\d")
 _CODE: Final = re.compile(r" \(IBGE ([0-9]{7})\)$")
 _NAME: Final = re.compile(r"(?:(?:o |no )?bairro (?:é )?)?([^\W\d_][^,;|\n?!:]{2,59})", re.IGNORECASE)
+_IN: Final = re.compile(r"(?:n[ãa]o,? )?(?:foi )?(?:(?:feito|feita|l[aá]) )?em ", re.IGNORECASE)
+_CITY_LONGEST: Final = 60  # characters; the longest name of a city has 32
 _SHORTEST: Final = 3  # letters; a shorter part is a word between others, no name
 _LABELLED: Final = {
     "e": "logradouro",
@@ -83,6 +89,38 @@ class EnderecoDito:
         cep = f"{self.cep[:5]}-{self.cep[5:]}" if self.cep else ""
         parts = (self.logradouro, self.numero, self.complemento, self.bairro, cidade, cep)
         return ", ".join(filter(None, parts)) + (f" (IBGE {self.codigo_cidade})" if self.codigo_cidade else "")
+
+
+@cache
+def _cities() -> dict[str, EnderecoDito]:
+    """The 5,571 cities by their IBGE code; the table comes with the library that draws the DANFSe."""
+    table = files("brazilfiscalreport.danfse").joinpath("municipios_ibge.csv").read_text("utf-8")
+    rows = (line.split(";") for line in table.splitlines())
+    return {code: EnderecoDito(cidade=name, estado=state, codigo_cidade=code) for code, name, state in rows}
+
+
+@cache
+def _by_name() -> dict[str, tuple[EnderecoDito, ...]]:
+    found: dict[str, tuple[EnderecoDito, ...]] = {}
+    for city in _cities().values():
+        key = plain(city.cidade, _CITY_LONGEST)
+        found[key] = (*found.get(key, ()), city)
+    return found
+
+
+def city_of(codigo: str) -> EnderecoDito | None:
+    """Return a city by its IBGE code (seven digits), ``None`` for a code of none."""
+    return _cities().get(codigo)
+
+
+def cities_named(texto: str) -> tuple[EnderecoDito, ...]:
+    """Return the cities that a text names, with its state or without; none where it says anything else."""
+    dito = " ".join(texto.strip(" .!?\n").split())[:_CITY_LONGEST]
+    dito = _IN.sub("", dito)
+    named = _UF.search(dito)
+    nome = dito[: named.start()].strip(" ,/(-") if named else dito
+    whole, found = (_by_name().get(plain(each, _CITY_LONGEST), ()) for each in (dito, nome))
+    return tuple(city for city in found if city.estado == named[1].upper()) if named and not whole else whole
 
 
 def as_people_write(texto: str) -> str:

@@ -119,9 +119,10 @@ async def test_what_cannot_be_right_changes_nothing(database: Database, form: Se
     assert await _empresa(database) == before
 
 
-async def test_a_code_whose_dps_needs_more_is_warned_of(database: Database) -> None:
-    """The authority asks for the works or the event, which is not built."""
-    assert "dados da obra" in (await add(database, CNPJ, ServiceForm(codigo="070202")))[-1]
+@pytest.mark.parametrize(("codigo", "asked"), [("070202", "CNO da obra"), ("121301", "evento"), ("071001", "cidade")])
+async def test_a_code_whose_dps_needs_more_says_what_will_be_asked(database: Database, codigo: str, asked: str) -> None:
+    """The building site, the event, or the city where the tax is due."""
+    assert asked in (await add(database, CNPJ, ServiceForm(codigo=codigo)))[-1]
 
 
 async def test_another_channel_has_no_list(database: Database) -> None:

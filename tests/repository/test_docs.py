@@ -29,6 +29,7 @@ DOCS = ROOT / "docs"
 READMES = (ROOT / "README.md", DOCS / "README.pt-BR.md")
 CONTRIBUTING, INDEX = (DOCS / name for name in ("CONTRIBUTING.md", "index.md"))
 SETTINGS, RUNBOOK, CLI = (DOCS / name for name in ("settings.md", "runbook.md", "cli.md"))
+ARCHITECTURE, STAFF = (DOCS / name for name in ("arquitetura.md", "console.md"))
 # Read by docker compose, not by the program.
 COMPOSE_ONLY = {"POSTGRES_PASSWORD", "POSTGRES_APP_PASSWORD", "REDIS_PASSWORD"}
 
@@ -47,10 +48,11 @@ PATH = re.compile(r"[\w.-]+(?:/[\w-]+)+(?:\.\w+)*")
 SEAM = re.compile(r"^\| an? .+ \| `([\w/]+\.py)` \|$", re.MULTILINE)
 LINES_OF_A_RECIPE = 9
 LINES_OF_A_RECORD = 40
+FEATURES, FILES_OF_A_WAY = 40, 25
 FORMER_RECORDS = range(1, 73)  # the numbers that issues, commits and releases of before November 2026 name
 # Whoever adds words takes others away.
 WORDS = dict.fromkeys(READMES, 600) | {CONTRIBUTING: 1_500}
-WORDS_OF_RECORDS, WORDS_OF_ALL = 7_500, 64_000
+WORDS_OF_RECORDS, WORDS_OF_ALL = 7_500, 45_000
 RECORD = re.compile(
     r"# \d+\. [^\n]+\n\nStatus: .+?\n\n\*\*[^*]+\.\*\*\n\n## Situation\n.+\n## Decision\n.+\n## Consequences\n.+",
     re.DOTALL,
@@ -266,16 +268,30 @@ def test_the_two_readmes_tell_the_same() -> None:
 
 def test_support_reads_every_state_with_its_reason() -> None:
     """Support's tables name each state with the reason that its snapshot gets, and each status of an emission."""
-    states, statuses = (rows(DOCS / "suporte.md", header) for header in ("estado", "status"))
+    states, statuses = (rows(STAFF, header) for header in ("estado", "status"))
     for estado in Estado:
         reason = REASON_ON_ENTRY[estado]
         assert states[estado][1] == (f"`{reason}`" if reason else "o anterior")
     assert {status.value for status in StatusEmissao} <= statuses.keys()
 
 
+def test_the_feature_map_and_the_way_of_a_message_are_true() -> None:
+    """Whoever looks for a capability finds its folders, and the files of a message's way are there, and few."""
+    text = ARCHITECTURE.read_text()
+    maps, way = (
+        re.findall(r"`([\w/]+(?:\.py)?)`", text.partition(f"\n## {title}\n")[2].partition("\n## ")[0])
+        for title in ("Feature map", "The way of a message")
+    )
+    assert len(maps) > FEATURES
+    assert [path for path in maps if not (ROOT / path).exists()] == []
+    files = {path for path in way if path.endswith(".py")}
+    assert FILES_OF_A_WAY >= len(files) > FILES_OF_A_WAY // 2
+    assert [path for path in files if not (ROOT / path).is_file()] == []
+
+
 def test_the_architecture_names_every_table() -> None:
     """A newcomer finds what each table holds."""
-    text = (DOCS / "arquitetura.md").read_text()
+    text = ARCHITECTURE.read_text()
     assert [name for name in metadata.tables if f"`{name}`" not in text] == []
 
 
@@ -283,7 +299,7 @@ async def test_support_queries_run_on_the_schema(database_url: str) -> None:
     """Every SQL statement of support's page is understood by a database of this version."""
     statements = [
         statement
-        for block in SQL.findall((DOCS / "suporte.md").read_text())
+        for block in SQL.findall(STAFF.read_text())
         for statement in block.split(";\n")
         if statement.strip() and statement.strip() not in {"BEGIN", "COMMIT"}
     ]

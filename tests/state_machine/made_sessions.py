@@ -153,8 +153,15 @@ valores = {
     Campo.EMAIL: emails,
     Campo.COMPETENCIA: meses,
     Campo.DATA: datas,
-    Campo.CODIGO: st.sampled_from(["010701", "01.07.01", "170101", "999998", "17.01", "x"]),
+    Campo.CODIGO: st.sampled_from(
+        ["010701", "01.07.01", "170101", "999998", "17.01", "x", "070501", "121301", "071001"]
+    ),
     Campo.ENDERECO: st.sampled_from([ENDERECO, "CEP 01310-100, número 100", "x", f"{'Rua ' * 99}{ENDERECO}"]),
+    Campo.LOCAL: st.sampled_from([ENDERECO, "São Paulo/SP (IBGE 3550308)", "Campinas/SP", "x"]),
+    Campo.OBRA: st.sampled_from(["123456789012", "12.345.67890/12", "x"]),
+    Campo.EVENTO: nomes,
+    Campo.FIM: datas,
+    Campo.RETIDO: st.sampled_from(["sim", "não", "x"]),
 }
 candidates = st.sampled_from(Campo).flatmap(
     lambda campo: st.builds(

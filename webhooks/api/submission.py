@@ -11,13 +11,22 @@ import re
 import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Self
 
 import sqlalchemy as sa
 from aiohttp import web
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from persistence.api import approvals, entities, keys
@@ -35,6 +44,7 @@ from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
 from state_machine.mailing.reading import NotAnAddressError, normalised
 from state_machine.proposal import EstadoProposta
 from state_machine.protocol.channel import Ambiente
+from state_machine.values.address import city_of
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import LIMITE
@@ -81,6 +91,19 @@ def _mes(text: str) -> str:
     return text
 
 
+def _municipio(text: str) -> str:
+    if city_of(text) is None:
+        raise PydanticCustomError("municipio", "não é o código IBGE de um município")
+    return text
+
+
+def _dia(value: object) -> date:
+    try:
+        return date.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        raise PydanticCustomError("dia", "é um dia como 2026-11-20") from None
+
+
 def _money(value: object) -> Decimal:
     """Read an amount in BRL exactly: JSON's numbers come as ``int`` or ``Decimal``, never as ``float``."""
     if isinstance(value, str) and _MONEY.fullmatch(value):
@@ -114,6 +137,10 @@ Descricao = Annotated[
     AfterValidator(_legible),
 ]
 Competencia = Annotated[str, AfterValidator(_mes)]
+Parte = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255), AfterValidator(_legible)]
+Inscricao = Annotated[str, StringConstraints(min_length=1, max_length=30), AfterValidator(_legible)]
+Municipio = Annotated[str, AfterValidator(_municipio)]
+Dia = Annotated[date, BeforeValidator(_dia)]
 Id = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 Versao = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
@@ -122,6 +149,10 @@ class Corpo(BaseModel):
     """What a caller sends: nothing but these fields, each of its type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    def columns(self) -> dict[str, Any]:
+        """Return its columns by name."""
+        return self.model_dump()
 
 
 class ClienteNovo(Corpo):
@@ -132,13 +163,68 @@ class ClienteNovo(Corpo):
     documento: Documento | None = None
 
 
+class EnderecoNovo(Corpo):
+    """An address: ``cep`` has eight digits, ``codigo_municipio`` is the city's IBGE code."""
+
+    cep: Annotated[str, StringConstraints(pattern="^[0-9]{8}$")]
+    logradouro: Parte
+    numero: Parte
+    bairro: Parte
+    complemento: Parte | None = None
+    codigo_municipio: Municipio
+
+
+class ObraNova(Corpo):
+    """A building site: its address or its number (CNO or CEI), and the city's number of the property."""
+
+    endereco: EnderecoNovo | None = None
+    cno: Annotated[str, StringConstraints(pattern="^[0-9]{12}$")] | None = None
+    inscricao_imobiliaria: Inscricao | None = None
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> Self:
+        if self.endereco is None and self.cno is None:
+            raise PydanticCustomError("obra", "diga o endereço ou o CNO da obra")
+        return self
+
+
+class EventoNovo(Corpo):
+    """An event: its name, its first and last day, and where it is."""
+
+    nome: Parte
+    inicio: Dia
+    fim: Dia
+    endereco: EnderecoNovo
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.fim < self.inicio:
+            raise PydanticCustomError("evento", "o evento termina antes de começar")
+        return self
+
+
 class PropostaNova(Corpo):
-    """An invoice that the caller proposes; what is missing is asked of who approves it."""
+    """An invoice that the caller proposes; what is missing is asked of who approves it.
+
+    ``local_prestacao`` is the IBGE code of the city where the work was done.
+    """
 
     cliente_id: Id
     valor: Valor
     descricao: Descricao | None = None
     competencia: Competencia | None = None
+    local_prestacao: Municipio | None = None
+    obra: ObraNova | None = None
+    evento: EventoNovo | None = None
+    iss_retido: bool | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns: what is said of the place stands in one."""
+        told = self.model_dump(mode="json", exclude_none=True, include=_PRESTACAO)
+        return {**self.model_dump(exclude=_PRESTACAO), "prestacao": told or None}
+
+
+_PRESTACAO: Final = {"local_prestacao", "obra", "evento", "iss_retido"}
 
 
 class Submissao(Corpo):
@@ -225,7 +311,7 @@ class Resource:
 
     path: str
     table: sa.Table
-    new: type[BaseModel]
+    new: type[Corpo]
     shown: type[ApiResposta]
     requires: Callable[[Connection, ApiCall, Any], Awaitable[None]] = _nothing
     taken: str = "em_andamento"
@@ -234,7 +320,7 @@ class Resource:
         """Make one, once for each key; a repetition gets what was made then, as it is now."""
         key = call.key
         raw = await call.body()
-        body: BaseModel | None
+        body: Corpo | None
         try:
             body, refused = self.new.model_validate(raw), None
         except ValidationError as error:
@@ -265,9 +351,9 @@ class Resource:
             raise ProblemError("nao_encontrado", "Não existe, ou é de outra empresa.")
         return self.answer(found, 200, {})
 
-    async def _add(self, connection: Connection, call: ApiCall, key: str, corpo: str, body: BaseModel) -> Found | None:
+    async def _add(self, connection: Connection, call: ApiCall, key: str, corpo: str, body: Corpo) -> Found | None:
         values = {
-            **body.model_dump(),
+            **body.columns(),
             "empresa_id": call.empresa_id,
             "idempotencia_key": key,
             "corpo_sha256": corpo,

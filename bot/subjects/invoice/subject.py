@@ -17,8 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from bot.budgets import Voice
 from bot.conversation.inbound import Chegada, Edicao, Outro, Palavras, joined
-from bot.conversation.memory import ConversationMemory, as_address
-from bot.conversation.session_events import as_fit, replanned
+from bot.conversation.memory import ConversationMemory, as_address, with_place
+from bot.conversation.session_events import as_fit, of_company, replanned
 from bot.conversation.subject import Resources, RowHandler, Turn, as_cadastro, one_row
 from bot.loops.jobs import Deadline
 from bot.ports import Extractor
@@ -57,7 +57,7 @@ from persistence.rows import DeadlineRow, EmissionRow, MisshapenRowError, OrderR
 from state_machine.catalogue import messages
 from state_machine.catalogue.questions import mostra_leituras, unica_leitura
 from state_machine.invoice.choices import Costume
-from state_machine.invoice.draft import Cadastro, Rascunho, sem_editada
+from state_machine.invoice.draft import VAZIO, Cadastro, Rascunho, sem_editada
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.session import Estado, Sessao
@@ -79,6 +79,7 @@ from state_machine.machine.events import (
     PrazoVencido,
 )
 from state_machine.proposal import proposed_by
+from state_machine.services.codes import onde
 from state_machine.values.local_time import SAO_PAULO, local_day
 
 _EXTRACTION = TypeAdapter(Extraction)
@@ -165,6 +166,7 @@ async def read(
         conhecidos=conhecidos,
         proprios=frozenset({empresa.cnpj}),
         conversa=conversa,
+        retem=bool(empresa.servicos),
     )
     return await understand(texto, contexto, extractor, drafting=begun(sessao))
 
@@ -345,6 +347,9 @@ class Invoice:
                 return replace(evento, base=replace(base, cadastro=cadastro))
             case Escolheu(campo=Campo.DOCUMENTO, valor=str(documento)):
                 return await self._chosen(evento, documento, empresa)
+            case Escolheu() if empresa and _has_places(empresa):
+                stands = plano.rascunho.validado(Campo.DOCUMENTO)
+                return replace(evento, costume=await self._usual(empresa, stands) if stands else None)
             case Confirmou(revisao=None) if oferta := unica_leitura(plano.rascunho):
                 campo, valor = oferta
                 return await self._chosen(evento, valor, empresa) if campo is Campo.DOCUMENTO else evento
@@ -356,7 +361,7 @@ class Invoice:
         if empresa is None or not eventos:
             return eventos
         alvo = plano.alvo or Sessao(_UNBORN, turn.lease.lane, empresa.id, empresa.razao_social)
-        alvo = replace(alvo, servicos=empresa.servicos)
+        alvo = of_company(alvo, empresa)
         return await as_fit(self._r.door, self._r.database, alvo, eventos, empresa, agora)
 
     async def _chosen(self, evento: Escolheu | Confirmou, documento: str, empresa: Empresa | None) -> Evento:
@@ -372,12 +377,17 @@ class Invoice:
             return dito
         dito = await as_usual(self._r.database, empresa.id, dito)
         documento = documentos[-1] if documentos else plano.rascunho.validado(Campo.DOCUMENTO)
+        dito = await with_place(dito, plano.rascunho, empresa.servicos, self._r.cep_register)
         faltam = {*plano.rascunho.faltam} - {c.campo for c in dito.candidates} - {Campo.DOCUMENTO}
-        return replace(dito, costume=await self._usual(empresa, documento)) if documento and faltam else dito
+        asks = documento and (faltam or (_has_places(empresa) and plano.rascunho.local == VAZIO))
+        return replace(dito, costume=await self._usual(empresa, documento)) if documento and asks else dito
 
     async def _usual(self, empresa: Empresa, documento: str) -> Costume | None:
         async with self._r.database.alone() as connection:
-            return await history.usual(connection, empresa.id, documento)
+            usual = await history.usual(connection, empresa.id, documento)
+            if _has_places(empresa):
+                usual = await history.with_place(connection, empresa.id, documento, usual)
+        return usual
 
     async def _cadastro(self, documento: str | None) -> Cadastro | None:
         found = await self._r.customers.find(documento) if documento else None
@@ -431,7 +441,7 @@ class Invoice:
 
     async def _remember(self, sessao: Sessao, plano: Plano) -> None:
         if sessao.espera_usuario:
-            await self._r.live.put(replace(sessao, servicos=()))  # read anew with each turn
+            await self._r.live.put(of_company(sessao, None))  # read anew with each turn
         elif plano.alvo is None or plano.alvo.espera_usuario:
             await self._r.live.drop(sessao.conversa)
 
@@ -495,3 +505,8 @@ def _event(news: EmissionRow) -> Evento:
             return EmissaoParada(next(iter(outras), None))
         case _:
             raise MisshapenRowError(f"news of an emission: {news.aviso}")
+
+
+def _has_places(empresa: Empresa) -> bool:
+    """Tell whether one of the company's codes asks where the work was done."""
+    return any(onde(servico.codigo) for servico in empresa.servicos)

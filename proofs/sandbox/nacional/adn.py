@@ -10,7 +10,7 @@ from aiohttp import web
 from proofs.sandbox.nacional.documents import VERSION
 from proofs.sandbox.nacional.model import CANCELAMENTO, SUBSTITUICAO, same_company
 from proofs.sandbox.nacional.mutual import MutualTls, company
-from proofs.sandbox.nacional.rules import City
+from proofs.sandbox.nacional.register import City
 from proofs.sandbox.plugnotas.model import BRASILIA, number
 from proofs.sandbox.server import answer, cut
 

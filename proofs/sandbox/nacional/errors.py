@@ -1,8 +1,8 @@
 """What SEFIN refuses with: its codes and texts, and the four shapes in which its errors have been seen.
 
-Codes and texts: Anexo I (rules of the DPS and of its reception) and Anexo II (events) of the national NFS-e manual,
-version 1.01 of 2026. E1217, E2401 and E2404 are in neither; their texts are ours, as is that of E0061. How an absence
-looks: captures that clients of the real one keep among their tests, of 2026-08-07, 2026-08-29 and 2026-09-30.
+Codes and texts: Anexo I (rules of the DPS: ``anexo1.json``, and of its reception) and Anexo II (events) of the national
+NFS-e manual, version 1.01 of 2026. E1217, E2401 and E2404 are in neither; their texts are ours. How an absence looks:
+captures that clients of the real one keep among their tests, of 2026-08-07, 2026-08-29 and 2026-09-30.
 """
 
 from __future__ import annotations
@@ -11,61 +11,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from proofs.sandbox.nacional.annex import annex
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TEXTS: Final = {
-    "E0004": "Conteúdo do identificador informado na DPS difere da concatenação dos campos correspondentes.",
-    "E0006": "Ambiente informado diverge do ambiente de recebimento para o qual o emitente enviou a DPS.",
-    "E0008": "A data e hora de emissão da DPS deve ser anterior ou igual à data do seu processamento (dhProc) pelo "
-    "Sistema Nacional NFS-e.",
-    "E0010": "A série informada na DPS não pertence à faixa definida para o tipo de emissor utilizado para a sua "
-    "emissão.",
-    "E0014": "Conjunto de Série, Número, Código do Município Emissor e CNPJ/CPF informado nesta DPS já existe em uma "
-    "NFS-e gerada a partir de uma DPS enviada anteriormente.",
-    "E0015": "A data de competência informada na DPS não pode ser posterior à data de emissão (dhEmi) da DPS.",
-    "E0016": "A data de competência deve ser igual ou posterior à data de ativação do convênio do município emissor "
-    "informado na DPS, exceto quando o emitente for MEI na data de competência informada.",
-    "E0037": "O código do município emissor informado na DPS é inexistente no cadastro de convênio municipal do "
-    "sistema nacional.",
     "E0039": "O município emissor informado na DPS deve estar parametrizado para utilizar os emissores públicos "
     "nacionais, conforme parametrização do município no Sistema Nacional NFS-e.",
-    "E0042": "Chave de NFS-e a ser substituída é inválida.",
-    "E0044": "NFS-e não existe na base de dados do autorizador de NFS-e nacional. Informe uma chave de NFS-e "
-    "existente.",
-    "E0046": "Uma NFS-e cancelada não pode ser substituída. Informe uma chave de NFS-e não cancelada anteriormente.",
-    "E0061": "O prestador optante do Simples Nacional não pode, na NFS-e substituta, alterar valor, tomador "
-    "ou competência.",
-    "E0121": "O nome ou razão social do prestador não deve ser informado quando o emitente da DPS for o próprio "
-    "prestador.",
-    "E0128": "O endereço do prestador do serviço não deve ser informado na DPS quando o próprio prestador for o "
-    "emitente da DPS.",
-    "E0190": "CNPJ do tomador não encontrado no cadastro CNPJ.",
-    "E0202": "Na emissão da NFS-e não é permitido que o prestador do serviço seja igual ao tomador do serviço.",
-    "E0310": "O código de tributação nacional informado não existe conforme a lista de serviços nacional do Sistema "
-    "Nacional NFS-e.",
     "E0312": "O código de tributação nacional informado não está administrado pelo município de incidência do ISSQN "
     "na data de competência informada na DPS, conforme a lista de serviços nacional do Sistema Nacional NFS-e.",
-    "E0600": "Não é permitido informar a alíquota para prestador de serviço optante do simples nacional do tipo MEI.",
-    "E0617": "Não é permitido informar alíquota quando o prestador de serviço não é optante do simples nacional "
-    "(opSimpNac = 1) na data de competência informada na DPS, com o município de incidência do ISSQN com situação "
-    '"ATIVO" no Sistema Nacional NFS-e.',
-    "E0619": "É obrigatório informar alíquota quando o prestador de serviço não é optante do simples nacional "
-    "(opSimpNac = 1) na data de competência informada na DPS, o município de incidência do ISSQN não está com "
-    'situação "ATIVO" no Sistema Nacional NFS-e e não haja algum regime especial de tributação para o prestador.',
-    "E0625": "Não é permitido informar alíquota quando não há indicação de retenção do ISSQN (tpRetISSQN = 1) para o "
-    "prestador de serviço ME/EPP (opSimpNac = 3) na data de competência informada na DPS, com apuração do ISSQN pelo "
-    "simples nacional, cujo município de incidência esteja Ativo no Sistema Nacional NFS-e.",
-    "E0631": "Não é permitido informar alíquota quando o município de incidência do ISSQN não está Ativo no Sistema "
-    "Nacional NFS-e, para o prestador de serviço ME/EPP (opSimpNac = 3) na data de competência informada na DPS, com "
-    "apuração do ISSQN pelo simples nacional sem retenção do ISSQN (tpRetISSQN = 1).",
-    "E0710": "Para MEI pTotTribSN nunca poderá ser informado.",
-    "E0712": "Para ME/EPP indTotTrib nunca poderá ser informado.",
     "E0713": "Para Não Optante do SN os campos, indicador de informação de valor total de tributos e percentual "
     "aproximado do total dos tributos da alíquota do Simples Nacional (%), não podem ser informado.",
-    "E0714": "Arquivo enviado com erro na assinatura.",
-    "E0717": "A assinatura é obrigatória quando for enviado para o Web Service.",
-    "E0718": "A assinatura deve ser feita com o certificado digital do emitente da DPS.",
     "E0802": "Já existe um documento fiscal eletrônico identificado com este id no Sistema Nacional NFS-e.",
     "E0812": "O CNPJ do autor do pedido de registro de evento não corresponde à base do CNPJ informada no certificado "
     "digital da assinatura do pedido.",
@@ -126,7 +83,7 @@ class Erro:
     @property
     def descricao(self) -> str:
         """The annex's text."""
-        return self.palavras or _TEXTS.get(self.codigo, "Rejeição sem descrição.")
+        return self.palavras or {**_TEXTS, **annex().mensagens}.get(self.codigo, "Rejeição sem descrição.")
 
     def lower(self) -> dict[str, str]:
         """Return names in small letters; an absent ``complemento`` is left out."""

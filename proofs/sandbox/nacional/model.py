@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gateway.nacional.layouts import NS
@@ -20,6 +21,7 @@ NORMAL, MEI, SIMPLES = "1", "2", "3"  # opSimpNac
 _ROOT: Final = 8  # characters of a CNPJ that all establishments of a company share
 
 
+@cache
 def path(steps: str) -> str:
     """Return a path of the layout as lxml asks for it: ``serv/cServ/cTribNac``."""
     return "/".join(f"{{{NS}}}{name}" for name in steps.split("/"))

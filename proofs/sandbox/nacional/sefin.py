@@ -15,9 +15,10 @@ from gateway.nacional.signature import pack
 from proofs.sandbox.faults import Fault, Faults
 from proofs.sandbox.nacional import documents, sefin_http
 from proofs.sandbox.nacional.errors import Absence, Erro, RefusedError, Shape, body, forced
-from proofs.sandbox.nacional.model import CANCELAMENTO, NORMAL, SUBSTITUICAO, Dps, Event, Note, path
+from proofs.sandbox.nacional.model import CANCELAMENTO, SUBSTITUICAO, Dps, Event, Note, path
 from proofs.sandbox.nacional.mutual import MutualTls
-from proofs.sandbox.nacional.rules import Checks, City, Place, accepted, broken, broken_request, received, signer
+from proofs.sandbox.nacional.register import Checks, City, Place, Taxpayer
+from proofs.sandbox.nacional.rules import accepted, broken, broken_request, received, signer
 from proofs.sandbox.plugnotas.model import BRASILIA
 from state_machine.protocol.channel import Ambiente
 
@@ -41,6 +42,7 @@ class NacionalConfig:
 
     ambiente: Ambiente = Ambiente.HOMOLOGACAO
     cities: Mapping[str, City] = field(default_factory=dict)  # those that differ from the rest, by IBGE code
+    taxpayers: Mapping[str, Taxpayer] = field(default_factory=dict)  # those of whom the registers say something
     closed: frozenset[str] = frozenset()  # CNPJs that are BAIXADA: E0190
     processing: float = 0.0  # seconds from the order to the answer, before anything is accepted
     cancel_within: float | None = None  # seconds from the note: E0822 afterwards (None: never)
@@ -139,12 +141,9 @@ class SefinSimulator(MutualTls):
         xml, place = received(packed), self._place()
         root, layout = accepted(xml, "DPS", "infDPS/dhEmi", place)
         signed_by = signer(xml, root, place, absent="E0717", wrong="E0714")
-        info = root.find(path("infDPS"))
-        dps = Dps.of(info)
+        dps = Dps.of(root.find(path("infDPS")))
         taken = bool(self.of_dps(dps.identity)) and self._unique(dps.identity)
-        erros = broken(dps, info, signed_by, place, taken=taken)
-        if dps.substituida is not None:
-            erros += self._not_replaceable(dps)
+        erros = broken(root, signed_by, place, taken=taken)
         if setting := self.faults.strike(Fault.REJECT, dps.id, text=dps.descricao):
             erros.append(forced(setting.message, "E0312"))
         digest = hashlib.sha256(xml).hexdigest()
@@ -220,22 +219,11 @@ class SefinSimulator(MutualTls):
 
     def _place(self) -> Place:
         config = self.config
-        books = (config.cities, config.closed, config.checks, config.nt009)
+        books = (config.cities, config.closed, config.checks, config.nt009, self.notes, config.taxpayers)
         return Place(config.ambiente, self.tp_amb, self.ledger.now(), *books)
 
     def _unique(self, identity: str) -> bool:
         return self.faults.strike(Fault.NO_UNIQUENESS, identity) is None
-
-    def _not_replaceable(self, dps: Dps) -> list[Erro]:
-        old = self.notes.get(dps.substituida or "")
-        if old is None:
-            return [Erro("E0044")]
-        if (old.prestador, old.municipio) != (dps.prestador, dps.municipio):
-            return [Erro("E0042")]
-        if old.cancelled:
-            return [Erro("E0046")]
-        same = (old.valor, old.tomador, old.competencia) == (dps.valor, dps.tomador, dps.competencia.isoformat())
-        return [] if same or dps.regime == NORMAL else [Erro("E0061")]
 
     def _not_cancellable(self, note: Note, digest: str) -> list[Erro]:
         """Say what happened before: the same bytes again have the id of an event that is there, others do not."""

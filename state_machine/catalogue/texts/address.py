@@ -21,6 +21,23 @@ DUVIDAS: Final[Mapping[Motivo, tuple[str, str]]] = {  # in the place of what is 
         "Ainda falta uma parte do endereço do cliente.{li}{detalhe} Me manda só ela, ou o endereço inteiro.",
     ),
 }
+DUVIDAS_DO_LOCAL: Final[Mapping[Motivo, tuple[str, str]]] = {
+    Motivo.RECUSADO: (
+        "A nota não saiu por causa do local do serviço.{detalhe} Onde foi? O CEP e o número bastam.",
+        "Ainda preciso do local do serviço. {exemplo}",
+    ),
+    Motivo.INCOMPLETO: (
+        "Sobre o local do serviço:{li}{detalhe} Me manda o que falta?",
+        "Ainda falta uma parte do local do serviço.{li}{detalhe} Me manda só ela, ou o endereço inteiro.",
+    ),
+}
+ONDE: Final = {  # what is asked where a code needs the place, by ``Onde``
+    "cidade": "Em que cidade foi o serviço?",
+    "obra": "Onde é a obra? O CEP e o número bastam; se ela tem CNO, pode mandar o CNO.",
+    "evento": "Onde foi o evento? O CEP e o número do lugar bastam.",
+}
+ONDE_E_QUANDO: Final = "Onde e em que dia foi o evento? Manda o dia, o CEP e o número do lugar."
+SEM_CIDADE: Final = "não conheço cidade com esse nome; manda com a sigla do estado, ou o CEP"
 SEM_RESPOSTA: Final = "o serviço de CEP não respondeu, e sem ele o endereço não entra na nota; tenta daqui a pouco"
 CONFUSO: Final = "algumas partes se confundem; põe vírgulas entre elas"
 EXEMPLO: Final = "Por exemplo: _Rua das Flores, 100, sala 2, Centro, São Paulo/SP, 01310-100_."

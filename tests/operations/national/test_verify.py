@@ -21,7 +21,7 @@ from operations.national.verify import verify
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
 from proofs.demo.world import COMPANY
-from proofs.sandbox.nacional.rules import City
+from proofs.sandbox.nacional.register import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.sandbox.world import World, WorldConfig
 from state_machine.protocol.channel import Canal

@@ -75,8 +75,8 @@ async def test_a_session_is_found_in_its_own_conversation_only(opened: Database,
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        (["local"], {"status": "validated", "valor": "Campinas"}),
-        (["valor", "local"], "Campinas"),
+        (["altura"], {"status": "validated", "valor": "Campinas"}),
+        (["valor", "altura"], "Campinas"),
         (["valor", "status"], "novo"),
         (["valor", "origem"], "novo"),
     ],

@@ -8,7 +8,7 @@ import gzip
 import tempfile
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,7 @@ from proofs.sandbox.cnpj_register import closed_companies, companies
 from proofs.sandbox.ledger import Ledger
 from proofs.sandbox.nacional.authority import Authority
 from proofs.sandbox.nacional.errors import RefusedError
-from proofs.sandbox.nacional.rules import Checks
+from proofs.sandbox.nacional.register import Checks
 from proofs.sandbox.nacional.sefin import NacionalConfig, SefinSimulator
 from proofs.storm.channels.nacional import ISSUERS
 from proofs.storm.judge.messages import REPLACED
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 DAY = datetime(2026, 11, 24, 15, tzinfo=UTC)  # the layout in force
 EDITH, FRED = 7, 8  # of the company that may replace notes; Edith's first one has a wrong amount
 FIRST, SECOND, FREDS = f"S{EDITH}-r1-1", f"S{EDITH}b-r1-1", f"S{FRED}-r1-1"
-UNCHECKED = NacionalConfig(checks=Checks(schema=False, signature=False))  # it takes what it should not
+LAX = Checks(schema=False, signature=False, without=frozenset({"E0175", "E0539"}))
+UNCHECKED = NacionalConfig(checks=LAX)  # it takes what it should not
 CONFIG = NacionalConfig(closed=frozenset(closed_companies()))
 
 
@@ -244,7 +245,7 @@ def signed(
         xml = etree.tostring(root, xml_declaration=True, encoding="UTF-8")
     if by == "":
         return xml
-    made = authority().company(by or w.emitente.cnpj)
+    made = authority().company(by or w.emitente.cnpj, begins=DAY - timedelta(days=1))
     identity = etree.fromstring(xml)[0].get("Id")
     return sign(xml, identity, made.rsa, made.certificate)
 

@@ -29,7 +29,7 @@ from operations.protocol import reprocess
 from persistence.people.companies import get_company
 from persistence.people.person import erase, find
 from proofs.demo.world import COMPANY
-from proofs.sandbox.nacional.rules import City
+from proofs.sandbox.nacional.register import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from state_machine.documents import ConteudoServico, DocumentoServico, Tomador, dump, load
 from state_machine.protocol.channel import Ambiente, Canal, conversation

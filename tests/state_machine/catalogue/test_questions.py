@@ -15,7 +15,7 @@ from tests.state_machine.made_sessions import TUDO, fits, lido, nova, rascunhos,
 # Which fields a reason can hit: from the extractor's rules, from the checks of ``rascunho``, from the authority.
 ALCANCE = {
     Motivo.DIGITO_NAO_BATE: {Campo.DOCUMENTO},
-    Motivo.INCOMPLETO: {Campo.DOCUMENTO, Campo.ENDERECO},
+    Motivo.INCOMPLETO: {Campo.DOCUMENTO, Campo.ENDERECO, Campo.LOCAL},
     Motivo.PROPRIO_DOCUMENTO: {Campo.DOCUMENTO},
     Motivo.TELEFONE_OU_CPF: {Campo.DOCUMENTO},
     Motivo.VARIOS: {Campo.DOCUMENTO, Campo.VALOR},
@@ -41,6 +41,11 @@ PALAVRA = {  # a word without which a question about the field would not say wha
     Campo.DATA: ("data",),
     Campo.CODIGO: ("código",),
     Campo.ENDERECO: ("endereço",),
+    Campo.LOCAL: ("local",),
+    Campo.OBRA: ("CNO",),
+    Campo.EVENTO: ("evento",),
+    Campo.FIM: ("último dia",),
+    Campo.RETIDO: ("ISS",),
 }
 
 

@@ -211,6 +211,11 @@ def _said_of_ana():
         Campo.COMPETENCIA: "2026-10",
         Campo.DATA: "2026-10-31",
         Campo.CODIGO: "170101",
+        Campo.LOCAL: "São Paulo/SP (IBGE 3550308)",
+        Campo.OBRA: "123456789012",
+        Campo.EVENTO: "Casamento",
+        Campo.FIM: "2026-11-01",
+        Campo.RETIDO: "sim",
     }
     draft = com(*(lido(campo, valor) for campo, valor in outros.items()))
     return replace(draft, endereco=replace(draft.nome, valor="Rua A"), cadastro=Cadastro(CPF, "Ana Souza"))

@@ -8,7 +8,7 @@ import pytest
 
 from proofs.diagrams import session as diagram
 from proofs.diagrams.session import COMMAND, arcs, mermaid, refreshed
-from state_machine.invoice.session import ESPERAM_USUARIO, FINAIS, REASON_ON_ENTRY, Estado
+from state_machine.invoice.session import ESPERAM_USUARIO, FINAIS, Estado
 from state_machine.machine.events import EVENTOS
 from tests import children
 
@@ -68,13 +68,6 @@ def test_the_page_shows_the_diagram_of_the_rules_as_they_are():
     """A drawing that the rules have outgrown fails here."""
     page = PAGE.read_text(encoding="utf-8")
     assert page == refreshed(page), f"docs/estados.md is stale; refresh it: {COMMAND}"
-
-
-def test_the_pages_table_has_every_state_and_its_reason():
-    """One row for each state, with the snapshot_reason that entering it stores."""
-    page = PAGE.read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (?:`(\w+)`|[^|`]+) \|$", page, re.MULTILINE))
-    assert rows == {str(e): str(REASON_ON_ENTRY[e] or "") for e in Estado}
 
 
 def test_the_command_rewrites_only_between_the_markers(tmp_path):

@@ -34,10 +34,13 @@ def test_the_table_is_whole_and_unchanged():
 def test_the_script_makes_the_same_rows_of_a_table_that_lost_its_zeros():
     """The spreadsheet has numbers: 10101 is 01.01.01."""
     stored = _stored()["servicos"]
-    assert rows([[codigo.lstrip("0"), texto, grupo] for codigo, texto, grupo in reversed(stored)]) == stored
+    assert rows([[codigo.lstrip("0"), *others] for codigo, *others in reversed(stored)]) == stored
 
 
-@pytest.mark.parametrize("line", [["abc", "texto", ""], ["10101", " ", ""], ["10101", "texto", "evento"]])
+@pytest.mark.parametrize(
+    "line",
+    [["abc", "texto", "", ""], ["10101", " ", "", ""], ["10101", "texto", "evento", ""], ["10101", "texto", "", "x"]],
+)
 def test_the_script_refuses_what_is_no_row(line):
     """A code without digits, without a text, or of an unknown group."""
     with pytest.raises(ValueError, match="no row"):
@@ -47,7 +50,7 @@ def test_the_script_refuses_what_is_no_row(line):
 def test_the_script_refuses_a_code_twice():
     """Nobody could tell which text counts."""
     with pytest.raises(ValueError, match="second time"):
-        rows([["10101", "um", ""], ["010101", "outro", ""]])
+        rows([["10101", "um", "", ""], ["010101", "outro", "", ""]])
 
 
 def test_the_simulated_authority_has_the_same_table():

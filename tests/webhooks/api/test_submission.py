@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 
 from persistence.api import keys
+from state_machine.invoice.fields import Campo
+from state_machine.proposal import draft, place
 from tests.owner import as_owner
 from tests.road.road_people import until
 
@@ -238,3 +241,47 @@ async def test_operations_are_forgotten_after_thirty_days(erp: Erp) -> None:
     async with erp.database.transaction() as connection:
         assert await keys.forget_operations(connection) == 1
     assert await erp.database.pool.fetchval("SELECT idempotencia_key FROM idempotencia_operacoes") == "other"
+
+
+_PLACE = {"cep": "01310100", "logradouro": "Rua A", "numero": "1", "bairro": "Centro", "codigo_municipio": "3550308"}
+_EVENT = {"nome": "Casamento", "inicio": "2026-11-20", "fim": "2026-11-21", "endereco": _PLACE}
+
+
+@pytest.mark.parametrize(
+    ("said", "drafted"),
+    [
+        ({"local_prestacao": "4106902"}, {Campo.LOCAL: "Curitiba/PR (IBGE 4106902)"}),
+        (
+            {"obra": {"endereco": _PLACE, "inscricao_imobiliaria": "12-3"}},
+            {Campo.LOCAL: "Rua A, 1, Centro, São Paulo/SP, 01310-100 (IBGE 3550308)", Campo.OBRA: "inscrição 12-3"},
+        ),
+        ({"obra": {"cno": "123456789012"}, "iss_retido": True}, {Campo.OBRA: "123456789012", Campo.RETIDO: "sim"}),
+        ({"evento": _EVENT}, {Campo.EVENTO: "Casamento", Campo.DATA: "2026-11-20", Campo.FIM: "2026-11-21"}),
+    ],
+)
+async def test_a_proposal_says_where_the_work_was_done(erp: Erp, said: Any, drafted: dict[Campo, str]) -> None:
+    """It stands in the draft as if a person had said it."""
+    body = {"cliente_id": await erp.client(), "valor": "1500.00", **said}
+    made = await erp.post("/propostas", body, f"lugar-{len(str(said))}")
+    assert made.status == 201
+    kept = await erp.database.pool.fetchval("SELECT prestacao FROM propostas WHERE id = $1", int(made.body["id"]))
+    rascunho = draft(1, place(orjson.loads(kept) if isinstance(kept, str) else kept))
+    assert {campo: rascunho.validado(campo) for campo in drafted} == drafted
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"local_prestacao": "9999999"},
+        {"obra": {}},
+        {"obra": {"cno": "123"}},
+        {"evento": {**_EVENT, "fim": "2026-11-19"}},
+        {"evento": {**_EVENT, "inicio": "ontem"}},
+        {"iss_retido": "sim"},
+    ],
+)
+async def test_a_place_that_is_none_is_refused(erp: Erp, said: Any) -> None:
+    """No such city, a building site without number and address, an event that ends before it begins."""
+    body = {"cliente_id": await erp.client(), "valor": "1500.00", **said}
+    refused = await erp.post("/propostas", body, "lugar-nenhum")
+    assert (refused.status, refused.body["codigo"]) == (422, "corpo_invalido")

@@ -186,7 +186,7 @@ async def test_a_button_speaks_to_its_own_session() -> None:
         (Toque("usar", OPEN.sessao_id, 2, "valor:70.00"), Escolheu(Campo.VALOR, "70.00", 2)),
         (Toque("usar", OPEN.sessao_id, None, "descricao:a: b"), Escolheu(Campo.DESCRICAO, "a: b", None)),
         (Toque("outro", OPEN.sessao_id, 2, "valor"), Escolheu(Campo.VALOR, None, 2)),
-        (Toque("usar", OPEN.sessao_id, 2, "local:x"), Conversou()),
+        (Toque("usar", OPEN.sessao_id, 2, "altura:x"), Conversou()),
         (Toque("usar", OPEN.sessao_id, 2), Conversou()),
     ],
 )

@@ -156,7 +156,7 @@ WORK = {
     "lote_linhas": "sent after that yes, under the Message-ID that it had",
     "lote_fila": "emptied: each list waits for another yes",
     "propostas": "its session had its id when it was stored, so its note is found by the reference that it had",
-    "outbox": "sent, though it may have been sent before: docs/backup.md says so",
+    "outbox": "sent, though it may have been sent before: docs/runbook.md says so",
     "lanes": "what was said is decided anew, and orders under the reference that it had before",
     "distribuicao": "read on from the copy's place",
     "idempotency_records": "a call that nobody knows of is open until its emission is asked for",

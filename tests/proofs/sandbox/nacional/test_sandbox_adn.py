@@ -13,7 +13,7 @@ from gateway.certificate.connections import client_context
 from gateway.nacional.note import read
 from gateway.nacional.signature import unpack
 from proofs.sandbox.nacional.adn import AdnSimulator
-from proofs.sandbox.nacional.rules import City
+from proofs.sandbox.nacional.register import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from tests.proofs.sandbox.nacional.nacional_company import ANA, LETTERS, PADARIA, invoice, opened
 

@@ -15,7 +15,7 @@ from gateway.nacional.event import build_cancellation
 from gateway.nacional.layouts import Layout
 from gateway.nacional.signature import pack, sign, unpack
 from proofs.sandbox.faults import Fault
-from proofs.sandbox.nacional.rules import Checks, City
+from proofs.sandbox.nacional.register import Checks, City
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.documents import Substituicao, Tomador, Tributos
@@ -68,7 +68,8 @@ RATED = HELD + "<pAliq>2.00</pAliq>"
 PREST = "</CNPJ><regTrib>"
 ADDRESS = "<end><endNac><cMun>3550308</cMun><CEP>01001000</CEP></endNac>"
 ADDRESS += "<xLgr>Rua A</xLgr><nro>1</nro><xBairro>Centro</xBairro></end>"
-AWAY = {CITY: City(active=False)}
+ELSEWHERE = "3304557"
+AWAY = {ELSEWHERE: City(active=False)}
 normal = invoice(prestador={"regime": "normal"})
 mei = invoice(prestador={"regime": "mei"})
 
@@ -115,8 +116,7 @@ CITIES: list[tuple[str, City, Callable[[Company], bytes]]] = [
     ("E0037", City(registered=False), built()),
     ("E0039", City(issues=False), built()),
     ("E0016", City(since=date(2098, 1, 1)), built()),
-    ("E0619", City(active=False), built(normal, **NORMAL)),
-    ("E0631", City(active=False), swapped(HELD, RATED)),
+    ("E0038", City(active=False), built()),
 ]
 
 
@@ -127,14 +127,29 @@ async def test_a_rule_of_the_city(authority, code: str, city: City, make: Callab
         assert await company.codes(make(company)) == [code]
 
 
+def done_elsewhere(company: Company, *, held: str = HELD, intent: Any = None, **facts: Any) -> bytes:
+    """A DPS of furniture kept in another city, to which its ISS is due."""
+    intent = intent or invoice(prestador={"codigo_servico": "11.04.01"})
+    moved = swapped("<cLocPrestacao>3550308<", f"<cLocPrestacao>{ELSEWHERE}<", intent, **facts)(company)
+    xml = moved.partition(b"<Signature")[0] + b"</DPS>"
+    return company.resigned(xml.replace(HELD.encode(), held.encode()))
+
+
+async def test_a_rule_of_the_city_to_which_iss_is_due(authority) -> None:
+    """Where its agreement is not in force, a normal company says the rate, and one of the Simples does not."""
+    plain = invoice(prestador={"regime": "normal", "codigo_servico": "11.04.01"})
+    async with opened(authority, NacionalConfig(cities=AWAY)) as company:
+        assert await company.codes(done_elsewhere(company, intent=plain, **NORMAL)) == ["E0619"]
+        assert await company.codes(done_elsewhere(company, held=RATED)) == ["E0631"]
+        assert (await company.post(done_elsewhere(company, intent=plain, held=RATED, **NORMAL))).status_code == 201
+
+
 async def test_a_mei_issues_wherever_they_are(authority) -> None:
-    """Of the city's agreement a MEI is free; a rate is what a normal company says where it is not in force."""
+    """Of the city's agreement a MEI is free."""
     async with opened(authority, NacionalConfig(cities={CITY: City(registered=False)})) as company:
         await company.issue(mei, **MEI)
         rated = invoice(2, prestador={"regime": "normal", "aliquota": Decimal(3)})
         assert await company.codes(company.signed(rated, convenio_ativo=False, **NORMAL)) == ["E0037"]
-    async with opened(authority, NacionalConfig(cities=AWAY)) as company:
-        await company.issue(rated, convenio_ativo=False, **NORMAL)
 
 
 async def test_a_number_is_used_once(ana) -> None:
@@ -154,6 +169,16 @@ async def test_the_issuer_signs(ana) -> None:
     branch = ana.sefin.authority.company("11222333000262")
     right = sign(unsigned(invoice()), str(id_dps(invoice())), branch.rsa, branch.certificate)
     assert (await ana.post(right)).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("code", "facts"),
+    [("E0715", {"ends": datetime.now(UTC) - timedelta(hours=1)}), ("E0716", {"ca": True}), ("E0716", {"oid": None})],
+)
+async def test_the_certificate_of_a_signature(ana, code: str, facts: dict[str, Any]) -> None:
+    """It is in force, its holder's own, and names a CNPJ."""
+    made = ana.sefin.authority.company(ANA, **facts)
+    assert code in await ana.codes(sign(unsigned(invoice()), str(id_dps(invoice())), made.rsa, made.certificate))
 
 
 async def test_a_closed_customer(authority) -> None:
@@ -200,7 +225,7 @@ async def test_a_substitution_cancels_what_it_replaces(ana) -> None:
     absent = str(replace(ChaveNFSe.parse(old), numero=999))
     assert await ana.codes(instead(absent, 3)) == ["E0044"]
     other = (await ana.issue(invoice(3)))["chaveAcesso"]
-    assert await ana.codes(instead(other, 4, valor=Decimal("1800.00"))) == ["E0061"]
+    assert await ana.codes(instead(other, 4, valor=Decimal("1800.00"))) == ["E0060"]
     assert not ana.sefin.notes[other].cancelled
     assert (await ana.post(instead(other, 4, "normal", valor=Decimal("1800.00")))).status_code == 201
     assert ana.sefin.notes[other].cancelled
