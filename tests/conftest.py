@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, settings
 from persistence.db.migrate import upgrade
 from persistence.embedded import Embedded
 from tests import owner
+from tests.nightly import size
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -37,7 +38,9 @@ structlog.configure(
 )
 
 # How long an example takes says how busy the machine is; each test has a deadline of its own (tests/deadlines.py).
-settings.register_profile("prosa", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "prosa", max_examples=size(50, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("prosa")
 
 pytest_plugins = ("tests.children", "tests.deadlines")
