@@ -210,21 +210,16 @@ def test_a_thread_that_is_left_does_not_hold_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
-    [
-        pytest.mark.timeout(0),
-        pytest.mark.timeout(None),
-        pytest.mark.timeout(deadlines.LONGEST + 1),
-        pytest.mark.timeout(5, func_only=True),
-        pytest.mark.timeout(timeout=5),
-    ],
-    ids=["zero", "none", "longer", "call only", "by name"],
+    ("args", "named"),
+    [([0], {}), ([None], {}), ([deadlines.LONGEST + 1], {}), ([5], {"func_only": True}), ([], {"timeout": 5})],
 )
-def test_a_marker_cannot_switch_it_off(request: pytest.FixtureRequest, asked: pytest.MarkDecorator) -> None:
+def test_a_marker_cannot_switch_it_off(
+    request: pytest.FixtureRequest, args: list[float | None], named: dict[str, int]
+) -> None:
     """No deadline, one that is no bound, or one that leaves fixtures out: nothing runs."""
     marked = pytest.Function.from_parent(request.node.parent, name="test_marked", callobj=lambda: None)
     deadlines.pytest_collection_modifyitems([marked])
-    marked.add_marker(asked)
+    marked.add_marker(pytest.mark.timeout(*args, **named))  # what is refused here
     with pytest.raises(pytest.UsageError, match="a deadline is one number of seconds"):
         deadlines.pytest_collection_modifyitems([marked])
 
