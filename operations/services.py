@@ -34,6 +34,7 @@ _ASKED: Final = {  # beside what every invoice needs, by what a code says of its
     Onde.CIDADE: "a cidade onde foi o serviço",
     Onde.OBRA: "o endereço ou o CNO da obra",
     Onde.EVENTO: "o dia e o endereço do evento",
+    Onde.CLIENTE: "o endereço do cliente",
 }
 
 

@@ -45,6 +45,7 @@ OF_THE_SIMPLES: Final = frozenset({"simples", "simples-pendente"})
 _NONE, _BY_SIMPLES, _PRESTADOR, _TAXED, _NOT_RETAINED = "0", "1", "1", "1", "1"  # codes of the layout
 _NOT_TAXED, _BY_CUSTOMER = "4", "2"  # likewise
 NOWHERE_TAXED = "990101"  # services without ISS: E0532
+_NEVER_RETAINED = frozenset({NOWHERE_TAXED, "220101"})  # roads: E0596
 _OTHER_REASON: Final = "99"  # code of the layout
 _REGULAR, _CUSTOMER = "0", "0"  # codes of the layout: finNFSe, indDest
 _CEP: Final = re.compile(r"[0-9]{8}")
@@ -366,8 +367,8 @@ def _aliquota(what: DocumentoServico, facts: Circunstancias) -> str | None:
     if what.iss_retido:
         if prestador.regime == "mei":
             raise ValueError("iss_retido: nobody retains the ISS of a MEI")  # E0583
-        if prestador.codigo_servico == NOWHERE_TAXED:
-            raise ValueError("iss_retido: nothing is due")  # E0580
+        if prestador.codigo_servico in _NEVER_RETAINED:
+            raise ValueError("iss_retido: nobody retains it of this service")  # E0580, E0596
         if prestador.regime in OF_THE_SIMPLES:
             if prestador.aliquota is None:
                 raise ValueError("prestador.aliquota: with the ISS retained the rate must be said")

@@ -32,7 +32,8 @@ _BLAMED: Final = {
     "tomador.email": Explicacao("o e-mail do cliente não cabe na nota", Campo.EMAIL),
     "valor": Explicacao("o valor do serviço não cabe na nota", Campo.VALOR),
     "iss_retido": Explicacao(
-        "nesta nota não há ISS que o cliente possa reter: o MEI paga o seu no DAS; sem a retenção ela sai", Campo.RETIDO
+        "nesta nota o cliente não retém o ISS: o MEI paga o seu no DAS, e alguns serviços não têm retenção",
+        Campo.RETIDO,
     ),
     "competencia": Explicacao("o mês da prestação ainda não começou, ou não é deste século", Campo.COMPETENCIA),
 }

@@ -180,12 +180,12 @@ class Rascunho:
         faltam = []
         pede, lugar = self.onde, self.validado(Campo.LOCAL)
         so_cidade = pede is Onde.CIDADE or (pede is Onde.OBRA and self.tem_cno)
-        if pede is not None and not (lugar and (so_cidade or read_address(lugar).logradouro)):
+        if pede not in {None, Onde.CLIENTE} and not (lugar and (so_cidade or read_address(lugar).logradouro)):
             faltam.append(Campo.LOCAL)
         if pede is Onde.EVENTO and self.validado(Campo.DATA) is None:
             faltam.append(Campo.DATA)
-        if self.validado(Campo.RETIDO) and self.validado(Campo.ENDERECO) is None:
-            faltam.append(Campo.ENDERECO)  # E0237
+        if (pede is Onde.CLIENTE or self.validado(Campo.RETIDO)) and self.validado(Campo.ENDERECO) is None:
+            faltam.append(Campo.ENDERECO)  # E0234, E0237
         return tuple(faltam)
 
     @property

@@ -105,9 +105,11 @@ class Onde(StrEnum):
     CIDADE = "cidade"  # ISS is due there
     OBRA = "obra"  # the group ``obra``: the address of the work, or its CNO (E0370)
     EVENTO = "evento"  # the group ``atvEvento``: name, days and address (E0390)
+    CLIENTE = "cliente"  # ISS is due where the customer is: its address (E0234)
 
 
 _OF_GROUP: Final = {"obra": Onde.OBRA, "atvEvento": Onde.EVENTO}
+_OF_INCIDENCE: Final = {"local": Onde.CIDADE, "tomador": Onde.CLIENTE}
 
 
 def onde(codigo: str | None) -> Onde | None:
@@ -115,7 +117,7 @@ def onde(codigo: str | None) -> Onde | None:
     row = table().codigos.get(codigo or "")
     if row is None:
         return None
-    return _OF_GROUP.get(row.grupo or "") or (Onde.CIDADE if row.incide == "local" else None)
+    return _OF_GROUP.get(row.grupo or "") or _OF_INCIDENCE.get(row.incide)
 
 
 # Codes of NT 009 and what they mean, of a company of the Simples.

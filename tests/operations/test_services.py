@@ -119,7 +119,9 @@ async def test_what_cannot_be_right_changes_nothing(database: Database, form: Se
     assert await _empresa(database) == before
 
 
-@pytest.mark.parametrize(("codigo", "asked"), [("070202", "CNO da obra"), ("121301", "evento"), ("071001", "cidade")])
+@pytest.mark.parametrize(
+    ("codigo", "asked"), [("070202", "CNO da obra"), ("121301", "evento"), ("071001", "cidade"), ("170501", "cliente")]
+)
 async def test_a_code_whose_dps_needs_more_says_what_will_be_asked(database: Database, codigo: str, asked: str) -> None:
     """The building site, the event, or the city where the tax is due."""
     assert asked in (await add(database, CNPJ, ServiceForm(codigo=codigo)))[-1]
