@@ -138,6 +138,12 @@ _KINDS: Final = (
 )
 
 
+_NOT_RETAINED: Final = re.compile(
+    r"\b(?:(?:o )?(?:cliente|tomador) )?"
+    r"(?:sem (?:a |o |nenhuma )?|nao (?:(?:tem|ha|vai|deve|quero|eh?|sera) (?:a |o )?)?"
+    r"|(?:tir|retir|remov)\w* (?:a |o |essa |esse )?)(?:iss(?:qn)? )?ret(?:em|enha|er|id[ao]|encao|encoes)\b"
+    r"(?! (?:d[aeo] |o )?(?:inss|irrf|ir|pis|cofins|csll)\b)(?: (?:d[eo] |o )?iss(?:qn)?\b)?"
+)
 _UNSERVED: Final = (*(pattern for _, pattern in _KINDS), ABUSE)
 
 
@@ -463,7 +469,7 @@ async def understand(texto: str, contexto: Context, extractor: Extractor, *, dra
     """Read one turn. Where it orders several invoices the first is read as if it stood alone.
 
     ``drafting``: an invoice is begun; what orders one more beside it has no data for it. Of a text with more numbers
-    than any order has, a statement or a sheet, nothing is read.
+    than any order has, a statement or a sheet, nothing is read. Who takes a retained ISS back says no yes.
     """
     if has_many_numbers(texto):
         return Utterance("", Extraction(Ato.DADOS))
@@ -471,9 +477,15 @@ async def understand(texto: str, contexto: Context, extractor: Extractor, *, dra
         return Utterance(texto, Extraction(Ato.SOCIAL, agreed=Ato.VARIAS))
     if contexto.pendente and only_asks(texto):  # a request comes before the answer that is waited for
         contexto = replace(contexto, pendente=None)
+    denied = _NOT_RETAINED.search(_plain(texto))
+    stands = Campo.RETIDO in {*contexto.conhecidos, contexto.pendente}
+    if denied and stands:
+        texto = texto[: denied.start()] + " " * len(denied[0]) + texto[denied.end() :]
     several = split(texto)
     dados = await extractor.extract(without(several[0] if several else texto), contexto)
-    taken = contexto.retem and instruction(texto) is Instrucao.ISS
+    taken = contexto.retem and (stands or not denied) and instruction(texto) is Instrucao.ISS
     if taken:
         dados = replace(dados, candidates=(*dados.candidates, Candidate(Campo.RETIDO, SIM, texto)))
+    elif stands and (denied or (contexto.pendente is Campo.RETIDO and dados.ato is Ato.NEGA and not dados.informs)):
+        dados = replace(dados, ato=Ato.CORRIGE, agreed=None, clear=dados.clear | {Campo.RETIDO})
     return Utterance(texto, replace(dados, agreed=Ato.VARIAS) if several or dados.partes else dados, taken)

@@ -230,7 +230,7 @@ def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:
         )
     de_novo = " de novo" if sessao.rascunho.campo(campo).escrito else ""  # else nobody said it
     return Mensagem(
-        f"{inicio} Toca em *Corrigir nota* e me manda {FIELDS[campo].name}{de_novo}.",
+        f"{inicio} Toca em *Corrigir nota* e me diz {FIELDS[campo].name}{de_novo}.",
         (Botao(f"refazer:{sessao.sessao_id}", "Corrigir nota"),),
     )
 

@@ -450,7 +450,13 @@ _ROWS: Final = (
         name="se o cliente retém o ISS",
         staff_name="se o cliente retém o ISS",
         question="O cliente retém o ISS?",
-        example="Por exemplo: _com ISS retido_.",
+        example="Por exemplo: _sem retenção_.",
+        doubts={
+            Motivo.RECUSADO: (
+                "A nota não saiu com o ISS retido.{detalhe} Para ela sair sem retenção, escreve _sem retenção_.",
+                "Ainda preciso saber do ISS retido. {exemplo}",
+            ),
+        },
         summary="ISS retido",
         prompt="se o cliente retém o ISS.",
         words=r"iss retido|retencao (?:do|de) iss",

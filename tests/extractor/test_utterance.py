@@ -102,3 +102,44 @@ async def test_a_question_about_an_act_is_not_the_act(shown: bool) -> None:
     for texto in ORDERED:
         dita = await understand(texto, contexto, TwoReaders(), drafting=True)
         assert (dita.ato, dita.dados.ato) == (Ato.RECUSA, Ato.RECUSA), texto
+
+
+@pytest.mark.parametrize(
+    ("texto", "taken_back"),
+    [
+        *((said, True) for said in ("sem retenção", "tira o ISS retido", "não vai reter o ISS", "o cliente não retém")),
+        *(
+            (said, False)
+            for said in ("sem retenção de INSS", "não esquece a retenção", "com ISS retido", "sem desconto")
+        ),
+    ],
+)
+async def test_a_retained_iss_is_taken_back_in_words(texto: str, taken_back: bool) -> None:
+    """What stands is cleared, and nothing else of the invoice is touched."""
+    known = COMPLETE | {Campo.RETIDO: "sim"}
+    dados = (await understand(texto, Context(HOJE, resumo_mostrado=True, conhecidos=known), TwoReaders())).dados
+    assert (dados.clear == {Campo.RETIDO}) == taken_back
+    assert not (taken_back and dados.candidates)
+
+
+async def test_a_no_to_the_question_about_a_retained_iss_takes_it_back() -> None:
+    """Elsewhere a no is a no."""
+    asked, other = (Context(HOJE, campo, conhecidos=COMPLETE) for campo in (Campo.RETIDO, Campo.EMAIL))
+    assert (await understand("não", asked, TwoReaders())).dados.clear == {Campo.RETIDO}
+    assert (await understand("não", other, TwoReaders())).dados.clear == frozenset()
+
+
+@pytest.mark.parametrize("texto", ["não vai reter o ISS", "tira o ISS retido", "o tomador não retém o ISS"])
+async def test_words_that_deny_it_retain_no_iss(texto: str) -> None:
+    """Alone, and beside an order's data."""
+    for said in (texto, f"nota de 1500 pra 12.345.678/0001-95, consultoria, {texto}"):
+        dita = await understand(said, Context(HOJE, retem=True), TwoReaders())
+        assert Campo.RETIDO not in {c.campo for c in dita.dados.candidates}
+
+
+async def test_who_takes_a_retained_iss_back_says_no_yes() -> None:
+    """The summary changes first."""
+    known = COMPLETE | {Campo.RETIDO: "sim"}
+    shown = Context(HOJE, resumo_mostrado=True, conhecidos=known)
+    dita = await understand("sem retenção do ISS, pode emitir", shown, TwoReaders())
+    assert (dita.ato, dita.dados.agreed) == (Ato.CORRIGE, None)

@@ -123,7 +123,7 @@ def test_a_rejection_says_why_and_what_to_mend():
     decision = diz(em_processo(), NotaRejeitada("o valor não foi aceito", Campo.VALOR))
     assert (decision.sessao.estado, decision.sessao.pendente) == (Estado.REJEITADO, Campo.VALOR)
     assert "o valor não foi aceito" in resposta(decision).texto
-    assert "me manda o valor de novo" in resposta(decision).texto
+    assert "me diz o valor de novo" in resposta(decision).texto
 
 
 def test_a_rejected_invoice_is_repaired_in_a_new_session():
