@@ -13,10 +13,10 @@ from tests.adversaries import cpu_ms
 @pytest.mark.parametrize(
     ("texto", "kind"),
     [
-        ("retém o ISS de 5%", Instrucao.RETENCAO),
-        ("RETER ISS", Instrucao.RETENCAO),
-        ("sim, mas com retenção de ISS", Instrucao.RETENCAO),
-        ("iss retido", Instrucao.RETENCAO),
+        ("retém o ISS de 5%", Instrucao.ISS),
+        ("RETER ISS", Instrucao.ISS),
+        ("sim, mas com retenção de ISS", Instrucao.ISS),
+        ("iss retido", Instrucao.ISS),
         ("descontar INSS 11%", Instrucao.RETENCAO),
         ("coloca na observação pedido 123", Instrucao.OBSERVACAO),
         ("põe nas observações que é referente ao contrato 12", Instrucao.OBSERVACAO),
