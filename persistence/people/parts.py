@@ -232,7 +232,7 @@ def _clients(onde: str) -> tuple[Parte, ...]:
             "propostas de outros sistemas",
             "propostas",
             of,
-            f"""UPDATE propostas t SET descricao = NULL, corpo_sha256 = NULL, idempotencia_key = NULL,
+            f"""UPDATE propostas t SET descricao = NULL, prestacao = NULL, corpo_sha256 = NULL, idempotencia_key = NULL,
             versao = versao + 1, motivo = CASE WHEN {waits} THEN '{FORGOTTEN}' END,
             estado = CASE WHEN {waits} THEN '{EstadoProposta.CANCELADA}' ELSE estado END WHERE {of}""",
             _EMPTIED,

@@ -20,6 +20,7 @@ from state_machine.services.search import among
 from state_machine.values.address import city_of
 from state_machine.values.text import plain
 
+_OFERECIDO: Final = 180  # characters of a place that a button carries, beside session and revision
 _LIDO: Final = 4000  # characters of a service text; no layout takes more than 2,000
 
 
@@ -122,7 +123,7 @@ def com_local(depois: Rascunho, cidade: str | None, costume: Costume | None) -> 
     if depois.onde is Onde.CIDADE or (depois.onde is Onde.OBRA and depois.tem_cno):
         aqui = city_of(cidade or "")
         leitura = (antes.cidade if antes else None) or (str(aqui) if aqui else None)
-    if leitura is None:
+    if leitura is None or len(leitura) > _OFERECIDO:
         return depois
     oferta = Lido(
         StatusCampo.INVALID,

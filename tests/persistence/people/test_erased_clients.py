@@ -27,7 +27,8 @@ INSERT INTO clientes (empresa_id, nome, email, documento, corpo_sha256)
 SELECT id, $1::text, $1::text || '@exemplo.com.br', $2, 'x' FROM empresa RETURNING id
 """
 _PROPOSAL = """
-INSERT INTO propostas (empresa_id, cliente_id, valor, descricao) SELECT empresa_id, id, 10, 'aula' FROM clientes
+INSERT INTO propostas (empresa_id, cliente_id, valor, descricao, prestacao)
+SELECT empresa_id, id, 10, 'aula', '{"local_prestacao": "3550308"}' FROM clientes
 WHERE id = $1
 """
 
@@ -100,8 +101,8 @@ async def test_a_client_of_another_system_is_copied_out_and_erased(database: Dat
         (other, "caio", "caio@exemplo.com.br", OTHER, "x"),
     ]
     assert bare not in {row["id"] for row in left}
-    said = await database.pool.fetch("SELECT descricao FROM propostas ORDER BY cliente_id")
-    assert [row["descricao"] for row in said] == [None, "aula"]
+    said = await database.pool.fetch("SELECT descricao, prestacao FROM propostas ORDER BY cliente_id")
+    assert [(row["descricao"], row["prestacao"] is None) for row in said] == [(None, True), ("aula", False)]
 
 
 async def test_what_waits_for_a_forgotten_client_ends(database: Database) -> None:
