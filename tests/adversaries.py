@@ -43,14 +43,14 @@ _TOKENS: Final = re.compile(r"\d+(?:[.,]\d+)*|[a-z]+|\S")
 REFERENCE_MS: Final = 0.65  # what ``_reference`` took on a machine with nothing else to do
 
 
-def cpu_ms(work: Callable[[], object], enough: float) -> float:
+def cpu_ms(work: Callable[[], object], enough: float, tries: int = 9) -> float:
     """Return what ``work`` takes of this thread's CPU, in milliseconds of the machine that the bounds were set on.
 
-    The best of nine, unless it is cheap. What looks dear is held against a fixed piece of work done right beside it, so
-    that a slow or busy machine, which slows both, is not judged.
+    The best of so many tries, unless it is cheap. What looks dear is held against a fixed piece of work done right
+    beside it, so that a slow or busy machine, which slows both, is not judged.
     """
     best = float("inf")
-    for _ in range(9):
+    for _ in range(tries):
         took = _cpu(work)
         if took > enough:
             took *= REFERENCE_MS / max(REFERENCE_MS, _cpu(_reference))

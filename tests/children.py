@@ -33,10 +33,10 @@ def _leash() -> dict[str, Any]:
 def pytest_configure(config: pytest.Config) -> None:
     """Have a worker of pytest-xdist die with the pytest that it works for; keep what processes compile for the next.
 
-    To compile all that Prosa imports takes as long as to start it twice.
+    To compile all that Prosa imports takes as long as to start it twice. It stands beside the sources, where the
+    processes find it too that get no environment of ours and keep nothing (``gateway.process_apart``).
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(config.rootpath / ".pytest_cache" / "pycache"))
     if hasattr(config, "workerinput") and sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
 

@@ -236,7 +236,7 @@ cli_services.add_to(app, empresa)
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def test(context: typer.Context) -> None:
-    """Estilo, tipos, camadas e todos os testes; com argumentos, só pytest com eles."""
+    """Estilo, tipos, camadas e todos os testes; com argumentos, só pytest com eles; --changed: os perto da mudança."""
     from bot.operator.selftest import run
 
     sys.exit(run(context.args))

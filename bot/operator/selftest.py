@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_command()"  # it has no `-m`
 NIGHTLY = "--nightly"
 FAST = "--fast"
+CHANGED = "--changed"
+IMPORTS_AWAY = 2  # a test farther from what changed has nearer ones beside it; nearly all are within four
 QUICK_ONES = ("-m", "not slow and not storm")  # tests/conftest.py says which are slow
 PROFILE = "PROSA_TEST_PROFILE"  # read by tests/nightly.py
 # Each process has servers of its own, and a file's tests stay together, in the order of tests/conftest.py. Most tests
@@ -42,7 +46,8 @@ MUTANTS = ("mutantes", ("proofs/scripts/mutation.py",), NIGHT_SECONDS)  # after 
 def run(args: list[str]) -> int:
     """Run every step up to the first that fails; with `args`, only pytest, which takes them.
 
-    Without them the tests are spread over the cores; ``--fast`` leaves out those that are slow. ``--nightly`` among
+    Without them the tests are spread over the cores; ``--fast`` leaves out those that are slow, ``--changed`` those
+    that are more than two imports away from what was changed, and the storms. ``--nightly`` among
     them makes the long sizes of the proofs run (docs/reliability.md), an hour or more of them, one after the other, and
     then breaks the critical lines (proofs/scripts/mutants.toml) to see that the tests notice. A step that takes longer
     than it may is ended.
@@ -60,6 +65,12 @@ def run(args: list[str]) -> int:
     more: Sequence[str] = args or SPREAD
     if FAST in args:
         more = [*(arg for arg in args if arg != FAST), *SPREAD, *QUICK_ONES]
+    if CHANGED in args:
+        found = changed()
+        if not found:
+            Console(stderr=True).print("prosa test: nenhum teste importa de perto o que mudou.")
+            return 0
+        more = [*found, *(arg for arg in args if arg != CHANGED), "-m", "not storm"]
     if NIGHTLY in args:
         more = [arg for arg in args if arg != NIGHTLY]
         env[PROFILE] = "nightly"
@@ -75,6 +86,48 @@ def run(args: list[str]) -> int:
         if code:
             break
     return code
+
+
+def changed() -> list[str]:
+    """Return the tests near what differs from the last commit; where nothing does, near what that commit changed.
+
+    Pages and data are reached by no import: what checks them runs with the whole.
+    """
+    names = _git("diff", "--name-only", "HEAD") + _git("ls-files", "--others", "--exclude-standard")
+    near = set(names or _git("diff", "--name-only", "HEAD~1"))
+    users = _users()
+    for _ in range(IMPORTS_AWAY):
+        near |= {user for name in near for user in users[name]}
+    return sorted(name for name in near if Path(name).match("test_*.py") and (ROOT / name).is_file())
+
+
+def _users() -> Mapping[str, set[str]]:
+    """Who imports each file of the repository; a folder's ``conftest.py`` is imported by all tests below it."""
+    files = _git("ls-files", "--cached", "--others", "--exclude-standard", "*.py")
+    modules = {name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name for name in files}
+    users: defaultdict[str, set[str]] = defaultdict(set)
+    for name in files:
+        if (ROOT / name).is_file():
+            for module in _imports(ast.parse((ROOT / name).read_bytes())):
+                users[modules.get(module, module)].add(name)
+        if name.startswith("tests/"):
+            for folder in Path(name).parents:
+                users[f"{folder}/conftest.py"].add(name)
+    return users
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _git(*words: str) -> list[str]:
+    said = subprocess.run(["git", *words], cwd=ROOT, stdout=subprocess.PIPE, check=False, text=True)  # noqa: S603, S607 - our words; git of the PATH
+    return said.stdout.splitlines()
 
 
 def _bounded(name: str, command: Sequence[str], env: Mapping[str, str], seconds: float) -> int:

@@ -166,7 +166,7 @@ class Storm:
         env |= mailing(port, plan.emissions // 10) | {"PROSA_HOME": str(home / "prosa")}
         commands = ["web"] * plan.webs + ["worker"] * plan.workers
         self.processes = [Process(command, env, home, number, zygote) for number, command in enumerate(commands)]
-        self.oblivion = Oblivion(world, servers, {**interpreter_environment(home), **env})
+        self.oblivion = Oblivion(world, servers, {**interpreter_environment(), **env})
         self.weather = Weather(plan, world, servers, self.processes, self.oblivion)
         self.erp = Erp(
             servers.database_url, [each for each in self.processes if each.command == "web"], plan.emissions // 10
@@ -360,7 +360,7 @@ async def storm(
             await add_company(database, CompanyForm(**asdict(issuer), usuarios=people), rows=REGISTRY)
         for channel in channels:
             await channel.ready(database, world)
-        zygote = Zygote(interpreter_environment(home), home, program)
+        zygote = Zygote(interpreter_environment(), home, program)
         stack.callback(zygote.close)
         mailbox = Mailbox(weather=_lost(random.Random(f"{plan.seed}|mails")))  # noqa: S311 - seeded on purpose
         port = await stack.enter_async_context(mailbox.listening())

@@ -46,7 +46,7 @@ class Forks:
 async def open_forks(database_url: str, redis_url: str, cwd: Path) -> AsyncIterator[Forks]:
     """Open a stage and a zygote with failpoints."""
     async with open_stage(database_url, redis_url, cwd, config=QUICK) as stage:
-        zygote = Zygote(interpreter_environment(cwd), cwd, PROGRAM)
+        zygote = Zygote(interpreter_environment(), cwd, PROGRAM)
         forks = Forks(stage, zygote)
         try:
             yield forks

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-import asyncpg
 import pytest
 import pytest_asyncio
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 
 from persistence.audit import records as audit
 from persistence.audit import records as audit_chain
 from persistence.audit.records import Cabeca, UnreadableHeadError, verify
-from persistence.db.engine import Database, for_sqlalchemy
-from persistence.db.migrate import _SCRIPTS, upgrade
+from persistence.db.engine import Database
 from persistence.tables import auditoria
 from tests.owner import as_owner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from persistence.embedded import Embedded
 
 ROWS = 12
 
@@ -134,35 +126,6 @@ async def test_a_head_kept_elsewhere_tells_of_a_chain_written_anew(database: Dat
     longer = (await verified(database, kept)).quebra
     assert longer is not None
     assert "reescrita" in longer.porque
-
-
-async def test_rows_of_before_the_chain_are_linked_as_they_stand(embedded: Embedded) -> None:
-    """The migration links what it finds, in the order of ids, and the count of them is told."""
-    name = f"chain_{os.urandom(4).hex()}"
-    admin = await asyncpg.connect(embedded.servers.owner_url)
-    await admin.execute(f"CREATE DATABASE {name}")
-    url = urlsplit(embedded.servers.owner_url)._replace(path=f"/{name}").geturl()
-    config = Config()
-    config.set_main_option("script_location", str(_SCRIPTS))
-    config.attributes["url"] = for_sqlalchemy(url)
-    before = ScriptDirectory.from_config(config).get_revision("0021").down_revision
-    assert isinstance(before, str)
-    await asyncio.to_thread(command.upgrade, config, before)
-    connection = await asyncpg.connect(url)
-    await connection.execute(
-        "INSERT INTO auditoria (quem, acao) SELECT 'ana', 'x' || n FROM generate_series(1, 7) AS n"
-    )
-    await asyncio.to_thread(upgrade, url)
-    await connection.execute("INSERT INTO auditoria (quem, acao) VALUES ('ana', 'later')")
-    opened = await Database.open(url, size=1)
-    found = await verified(opened)
-    assert (found.linhas, found.de_antes, found.quebra) == (8, 7, None)
-    await tamper(opened, "UPDATE auditoria SET quem = 'eva' WHERE id = 2")
-    assert (await verified(opened)).quebra is not None
-    await opened.close()
-    await connection.close()
-    await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
-    await admin.close()
 
 
 @pytest.mark.parametrize("texto", ["", "12", "12:zz", "x:" + "0" * 64, "-1:" + "0" * 64])

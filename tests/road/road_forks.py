@@ -159,8 +159,7 @@ def _read(fd: int) -> str:
 @cache
 def _zygote() -> Zygote:
     """The one of this test process, with which it ends."""
-    home = Path(os.environ["PYTHONPYCACHEPREFIX"]).parent
-    return Zygote(interpreter_environment(home), Path(__file__).resolve().parents[2])
+    return Zygote(interpreter_environment(), Path(__file__).resolve().parents[2])
 
 
 async def _status(told: asyncio.StreamReader) -> int:

@@ -58,14 +58,11 @@ def environment(world: World, database_url: str, redis_url: str, channels: Itera
     }
 
 
-def interpreter_environment(home: Path) -> dict[str, str]:
-    """Return what the interpreter of the product needs to know; nothing of whatever Prosa the caller runs himself.
-
-    What it compiles goes to ``home``, unless the caller has a place for it already.
-    """
+def interpreter_environment() -> dict[str, str]:
+    """Return what the interpreter of the product needs to know; nothing of whatever Prosa the caller runs himself."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)
-    return {"PYTHONPYCACHEPREFIX": str(home / "pycache"), **kept, "PYTHONPATH": str(ROOT)}
+    return {**kept, "PYTHONPATH": str(ROOT)}
 
 
 class Process:
@@ -77,7 +74,7 @@ class Process:
         self.starts = 0
         self.events: Counter[str] = Counter()
         self.busy = False  # a blow is at work on it
-        self._env = {**interpreter_environment(home), **env}
+        self._env = {**interpreter_environment(), **env}
         self._zygote = zygote
         self._log_path = home / f"{command}-{number}.log"
         self._pidfd = -1

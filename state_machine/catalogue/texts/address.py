@@ -41,6 +41,7 @@ SEM_CIDADE: Final = "não conheço cidade com esse nome; manda com a sigla do es
 SEM_RESPOSTA: Final = "o serviço de CEP não respondeu, e sem ele o endereço não entra na nota; tenta daqui a pouco"
 CONFUSO: Final = "algumas partes se confundem; põe vírgulas entre elas"
 EXEMPLO: Final = "Por exemplo: _Rua das Flores, 100, sala 2, Centro, São Paulo/SP, 01310-100_."
+_DO_CEP: Final = frozenset({"bairro", "cidade", "estado"})  # what the CEP tells where it is said
 _PARTES: Final = {  # of an address, with their articles
     "logradouro": "a rua",
     "numero": "o número (ou s/n)",
@@ -63,7 +64,8 @@ def outra_cidade(endereco: EnderecoDito, cidade: str, estado: str) -> str:
 
 
 def faltam(endereco: EnderecoDito) -> str:
-    """Say which parts an answer left out, or did not say clearly; "" where it has all."""
-    *inicio, fim = [_PARTES[parte] for parte in endereco.faltam] or [""]
+    """Say which parts an answer left out, or did not say clearly; "" where it has all. A CEP tells some of them."""
+    diz = _DO_CEP if "cep" in endereco.faltam else frozenset()
+    *inicio, fim = [_PARTES[parte] for parte in endereco.faltam if parte not in diz] or [""]
     partes = f"{', '.join(inicio)} e {fim}" if inicio else fim
     return f"Não achei {partes}." if partes else ""

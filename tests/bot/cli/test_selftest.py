@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from bot.operator import selftest
+from tests import children
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -74,6 +75,39 @@ def test_only_the_whole_is_spread_over_the_cores(
         assert ran.pop() == ["proofs/scripts/mutation.py"]
     assert ran[-1] == ["-m", "pytest", *tests]
     assert all(command in [list(step) for _, step, _ in selftest.STEPS] for command in ran[:-1])
+
+
+def test_changed_runs_the_tests_that_are_two_imports_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Those that import the changed file, or what imports it, or whose ``conftest.py`` does; no others."""
+    files = {
+        "house/leaf.py": "",
+        "house/user.py": "from house import leaf",
+        "house/far.py": "from house.user import x",
+        "tests/conftest.py": "",
+        "tests/near/conftest.py": "def f():\n    import house.leaf",
+        "tests/near/test_fixture.py": "",
+        "tests/test_leaf.py": "import house.leaf",
+        "tests/test_user.py": "from house.user import x",
+        "tests/test_far.py": "from house.far import x",
+        "tests/helper.py": "import house.leaf",
+    }
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    monkeypatch.setattr(selftest, "ROOT", tmp_path)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        children.run([*git, *words], cwd=tmp_path, check=True)
+    (tmp_path / "house/leaf.py").write_text("x = 1")
+    near = ["tests/near/test_fixture.py", "tests/test_leaf.py", "tests/test_user.py"]
+    assert selftest.changed() == near
+    children.run([*git, "commit", "-qam", "second"], cwd=tmp_path, check=True)
+    assert selftest.changed() == near
+    (tmp_path / "page.md").write_text("x")
+    assert selftest.run(["--changed"]) == 0
+    assert "nenhum teste" in capfd.readouterr().err
 
 
 HANGS = """

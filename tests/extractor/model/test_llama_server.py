@@ -43,29 +43,34 @@ def address():
     params.model.path = str(weights())
     params.hostnames, params.port, params.ui, params.offline = ["127.0.0.1"], 0, False, True
     params.n_ctx, params.n_parallel = 2048, 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # two spin while they wait
     server = xllamacpp.Server(params)
     yield f"{server.listening_address}/v1"
     del server
 
 
-async def test_a_real_server_honours_the_schema_and_its_inventions_are_dropped(address, fresh):
-    """The strict schema holds over real HTTP, and what a small model copies from the prompt never becomes a field."""
+async def test_a_real_server_reads_first_and_its_inventions_are_dropped(address, fresh, monkeypatch):
+    """Asked once for an order, never for a greeting; the strict schema holds over real HTTP.
+
+    What a small model copies from the prompt never becomes a field: it upholds the amount, or leaves it in doubt.
+    """
+    propose, heard = ModelClient.propose, []
+
+    async def kept(client, question, meter=None):
+        answer = await propose(client, question, meter)
+        heard.append((question, answer))
+        return answer
+
+    monkeypatch.setattr(ModelClient, "propose", kept)
+    monkeypatch.setattr(LearnedReader, "certainty", lambda _reader, _features: 0.8)
     client = ModelClient(api_key=None, base_url=address, model="smollm2", deadline=800)  # a busy machine
-    reading = read_turn(ORDER, fresh)  # of a greeting it writes one word until its tokens are used up
-    question = ask(reading.skeleton, fresh)
-    answer = await client.propose(question)
+    async with HybridExtractor(client) as hybrid:
+        assert (await hybrid.extract("bom dia!", fresh)).uso is None
+        extraction = await hybrid.extract(ORDER, fresh)
+    [(question, answer)] = heard
     assert isinstance(answer, Resposta)
     assert client.mode is Mode.JSON_SCHEMA
-    assert all(candidate.trecho in ORDER for candidate in ground(answer, question, reading, fresh))
-    await client.aclose()
-
-
-async def test_a_real_server_reads_first(address, fresh, monkeypatch):
-    """Asked once for an order, never for a greeting; it upholds the amount, or leaves it in doubt."""
-    async with HybridExtractor(ModelClient(api_key=None, base_url=address, model="smollm2", deadline=800)) as hybrid:
-        assert (await hybrid.extract("bom dia!", fresh)).uso is None
-        monkeypatch.setattr(LearnedReader, "certainty", lambda _reader, _features: 0.8)
-        extraction = await hybrid.extract(ORDER, fresh)
+    assert all(candidate.trecho in ORDER for candidate in ground(answer, question, read_turn(ORDER, fresh), fresh))
     assert extraction.uso is not None
     assert extraction.uso.chamadas == 1
     both = read_by_both(ORDER, fresh).extraction

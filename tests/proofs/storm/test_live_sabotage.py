@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,24 +31,14 @@ pytestmark = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What these storms share: servers, and compiled code, which takes longer to make than a small storm lasts."""
-
-    servers: Servers
-    compiled: Path
-
-
 @pytest.fixture(scope="module")
-def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
-    with open_servers() as (servers, _):
-        yield Ground(servers, tmp_path_factory.mktemp("compiled"))
+def servers() -> Iterator[Servers]:
+    with open_servers() as (opened, _):
+        yield opened
 
 
-async def run(ground: Ground, home: Path, name: str, canal: str = "plugnotas") -> Result:
+async def run(servers: Servers, home: Path, name: str, canal: str = "plugnotas") -> Result:
     """One small storm over one channel, with a database of its own."""
-    servers = ground.servers
-    (home / "pycache").symlink_to(ground.compiled)
     connection = await asyncpg.connect(servers.owner_url)
     await connection.execute(f'DROP DATABASE IF EXISTS "{canal}_{name}"')
     await connection.execute(f'CREATE DATABASE "{canal}_{name}"')
@@ -65,9 +55,9 @@ async def run(ground: Ground, home: Path, name: str, canal: str = "plugnotas") -
 
 
 @pytest.mark.parametrize("canal", ["plugnotas", "nacional"])
-async def test_a_sound_product_in_calm_weather_proves_nothing(ground: Ground, tmp_path: Path, canal: str) -> None:
+async def test_a_sound_product_in_calm_weather_proves_nothing(servers: Servers, tmp_path: Path, canal: str) -> None:
     """Everything is as it should be, and no blow fell: nothing is broken and nothing is proven."""
-    result = await run(ground, tmp_path, "none", canal)
+    result = await run(servers, tmp_path, "none", canal)
     assert not any(result.verdict.faults.values()), result.verdict.faults
     assert (result.verdict.confirmed, result.verdict.notes) == (PEOPLE, PEOPLE)
     assert result.word == NOT_PROVEN
@@ -91,10 +81,10 @@ async def test_a_sound_product_in_calm_weather_proves_nothing(ground: Ground, tm
     ids=lambda value: value if isinstance(value, str) else "-".join(value),
 )
 async def test_a_sabotaged_product_is_found_out(
-    ground: Ground, tmp_path: Path, canal: str, wrong: dict[str, tuple[str, str, int]]
+    servers: Servers, tmp_path: Path, canal: str, wrong: dict[str, tuple[str, str, int]]
 ) -> None:
     """Another text, competence 1999, one PDF for all, webhooks dropped, an XML not the authority's: each is told."""
-    result = await run(ground, tmp_path, "-".join(wrong), canal)
+    result = await run(servers, tmp_path, "-".join(wrong), canal)
     for kind, words, count in wrong.values():
         said = result.verdict.faults[kind]
         assert len(said) >= count, (kind, words, result.verdict.faults)

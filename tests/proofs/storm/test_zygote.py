@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_it_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
     """Linux tells a child of its parent's death when the thread ends that forked it; a test's thread ends early."""
     with ThreadPoolExecutor(1) as thread:
-        zygote = thread.submit(Zygote, interpreter_environment(tmp_path), ROOT).result()
+        zygote = thread.submit(Zygote, interpreter_environment(), ROOT).result()
     try:
         for _ in range(2):
             ended, told = os.pipe()

@@ -41,7 +41,7 @@ EMOJI = "\N{GRINNING FACE}"  # two UTF-16 units
 
 
 @pytest.mark.parametrize("tipo", EVENTOS, ids=lambda t: t.__name__)
-@settings(max_examples=60 * MORE, deadline=None)
+@settings(max_examples=30 * MORE, deadline=None)
 @given(dados=st.data())
 def test_whatever_the_machine_says_fits_a_message(tipo, dados):
     """Every answer to every event fits Meta's limits and reads as Portuguese, however long or odd the data."""
@@ -77,7 +77,7 @@ def test_the_longest_summary_of_all_still_shows_every_field():
     assert len(group(r"(?m)^Serviço: (.*)…", mensagem.texto)) >= 20
 
 
-@settings(max_examples=60 * MORE, deadline=None)
+@settings(max_examples=30 * MORE, deadline=None)
 @given(completos(), st.integers(0, 10**6))
 def test_the_summary_shows_what_a_confirmation_issues(rascunho, revisao):
     """Document, amount in figures, issuer and the beginning of name and service are in it, word for word."""

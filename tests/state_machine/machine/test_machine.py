@@ -305,7 +305,7 @@ class House(RuleBasedStateMachine):
 
 
 TestHouse = House.TestCase
-TestHouse.settings = settings(max_examples=5_000 if NIGHTLY else 200, stateful_step_count=50, deadline=None)
+TestHouse.settings = settings(max_examples=5_000 if NIGHTLY else 100, stateful_step_count=50, deadline=None)
 
 
 def test_the_model_reaches_what_it_judges():

@@ -41,7 +41,7 @@ def test_every_failure_of_the_network_has_a_name() -> None:
     assert {name for name in named if motivo(name) == name} == set()
 
 
-NO_OUTCOMES = {"Documento", "Nota", "NotReady", "AndamentoCancelamento", "PassoCancelamento"}  # no attempt keeps them
+NO_OUTCOMES = {"Arquivo", "Nota", "NotReady", "AndamentoCancelamento", "PassoCancelamento"}  # no attempt keeps them
 
 
 def test_no_name_of_the_program_is_shown_to_staff() -> None:
