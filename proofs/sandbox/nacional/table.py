@@ -143,7 +143,7 @@ def _refused_regime(d: Asked, admitted: frozenset[str] | None) -> bool:
 
 
 OTHERS: Final[dict[str, Rule]] = {
-    "E0202": lambda d: same_company(d.dps.tomador, d.dps.prestador),
+    "E0202": lambda d: same_company(d.t("toma/CNPJ"), d.dps.prestador),
     "E0204": lambda d: d.m("tpRetISSQN") == "2" and d.dps.tomador is None,
     "E0234": lambda d: d.incide == "tomador" and not d.has("toma/end"),
     "E0237": lambda d: (d.m("tpRetISSQN") == "2" or d.here.retains) and not d.has("toma/end/endNac"),

@@ -177,6 +177,8 @@ SUSPENDED = f"mun/exigSusp/tpSusp=1 mun/exigSusp/nProcesso={'1' * 30}"
 COMEX = "ext/mdPrestacao=1 ext/vincPrest=0 ext/tpMoeda=220 ext/vServMoeda=300.00 ext/mecAFComexP=01 ext/mecAFComexT=01 "
 COMEX += "ext/movTempBens=1 ext/mdic=0"
 NBS = "cserv/cNBS=115022000"
+NOT_TAXED = "cserv/cTribNac=990101 mun/tribISSQN=4"  # neither ISS nor ICMS
+EXPORTED = f"mun/tribISSQN=3 mun/cPaisResult=PT {NBS} {COMEX}"
 DONE_ABROAD = f"loc= loc/cPaisPrestacao=PT mun/tribISSQN=3 {NBS} {COMEX}"
 IN_RIO = f"cserv/cTribNac=110401 loc/cLocPrestacao={RIO}"  # guarding of things: ISS is due where it is done
 FOR_CUSTOMER = "cserv/cTribNac=170501"  # ISS is due where the customer is
@@ -202,6 +204,11 @@ def abroad(who: str) -> str:
     """An address in Lisbon."""
     end = f"{who}/end"
     return f"{end}= {STREET.format(end)} {end}/endExt/cPais=PT {end}/{ABROAD_END.format(end)}"
+
+
+def untaxed(edits: str) -> str:
+    """Return the same edits for what is immune, exported, or taxed by nobody."""
+    return "|".join(f"{why} {edits}" for why in (IMMUNE, EXPORTED, NOT_TAXED))
 
 
 HOME = at_home("toma")

@@ -16,8 +16,8 @@ from tests.proofs.sandbox.nacional.nacional_pairs import (
     COMEX,
     FEIRA,
     FOR_CUSTOMER,
+    FOREIGN,
     HOME,
-    IMMUNE,
     IN_RIO,
     JOSE,
     KEPT,
@@ -34,6 +34,7 @@ from tests.proofs.sandbox.nacional.nacional_pairs import (
     at_home,
     enrolled,
     here,
+    untaxed,
 )
 
 REPLACING = "nDPS=2 subst/chSubstda={} subst/cMotivo=99 subst/xMotivo=Valor_corrigido_depois"
@@ -129,7 +130,7 @@ PRESTADOR = {
     "E0160": Pair(f"|{MEI}", NORMAL, place=enrolled(regime="1")),
     "E0162": Pair(f"{NORMAL} reg/regApTribSN=1|{MEI} reg/regApTribSN=1", f"{NORMAL}|{MEI}"),
     "E0166": Pair("reg/regApTribSN="),
-    "E0172": Pair("reg/regEspTrib=1", "", f"{NORMAL} {IMMUNE}"),
+    "E0172": Pair(untaxed("reg/regEspTrib=1"), f"{untaxed('')}|reg/regEspTrib=1", NORMAL),
     "E0174": Pair(f"{MEI} reg/regEspTrib=1", f"{MEI}|{NORMAL} reg/regEspTrib=1"),
     "E0175": Pair("reg/regEspTrib=1", f"|{APART} reg/regEspTrib=1"),
     "E0176": Pair(
@@ -165,8 +166,8 @@ def people(who: str) -> dict[str, Pair]:
         Pair(f"{person}{MARIA[:-1]}4", f"{person}{MARIA}", ground),
         Pair(f"{person}{MARIA}", f"{person}{JOSE}", ground, {"closed": frozenset({MARIA})}),
         Pair(
-            f"{who}/CNPJ= {abroad(who)}" + (f"|{abroad(who)}" if who != "fornec" else ""),
-            away + (f"|{who}/CNPJ= {who}/cNaoNIF=1 {abroad(who)}"),
+            f"{who}/CNPJ= {abroad(who)}" if who == "fornec" else abroad(who),
+            f"{away}|{who}/CNPJ= {who}/cNaoNIF=1 {abroad(who)}",
             ground,
         ),
         Pair(f"{who}/CNPJ= {who}/cNaoNIF=0", f"{who}/CNPJ= {who}/cNaoNIF=1", ground),
@@ -175,15 +176,15 @@ def people(who: str) -> dict[str, Pair]:
         Pair(f"{home}/CEP=20000000", "", ground),
         Pair(f"{away} {who}/end/endExt/cPais=BR|{away} {who}/end/endExt/cPais=ZZ", away, ground),
         Pair(f"{who}/email=feira|{who}/email=feira@com", f"{who}/email=feira@exemplo.com", ground),
-        Pair(foreign, away, ground),
+        Pair(foreign, away if who == "fornec" else f"{away}|{PERSON} {foreign}", ground),
     )
     return {code: pair for code, pair in zip(CODES[who].split(), pairs, strict=True) if code != "-"}
 
 
 OTHERS = {
-    "E0202": Pair("toma/CNPJ=11222333000262"),
+    "E0202": Pair("toma/CNPJ=11222333000262", f"|{PERSON} toma/CNPJ= toma/CPF={MARIA}"),
     "E0204": Pair("toma/CNPJ= toma/cNaoNIF=1", f"|toma/CNPJ= toma/CPF={MARIA}", f"{RETAINED} mun/pAliq=2.00"),
-    "E0234": Pair("", HOME, FOR_CUSTOMER),
+    "E0234": Pair("", f"{HOME}|{FOREIGN} {NBS} {COMEX}", FOR_CUSTOMER),
     "E0237": Pair("", HOME, "mun/tpRetISSQN=2 mun/pAliq=2.00"),
     "E0262": Pair("interm/CNPJ=11222333000262", "", AGENT),
     "E0264": Pair("interm/CNPJ= interm/cNaoNIF=1", "", f"{BY_AGENT} mun/pAliq=2.00"),
