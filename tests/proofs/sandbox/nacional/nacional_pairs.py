@@ -237,6 +237,7 @@ KEPT = {
     "blocked": note(12, "", "305102"),
     "freed": note(13, "", "305102", "305103"),
     "of April, made now": note(14, APRIL),
+    "of the last day": note(15, APRIL, at=NOW - timedelta(days=30)),
 }
 
 
@@ -251,3 +252,6 @@ ABSENT = keyed(KEPT["living"].chave[:30] + "9" * 19)  # a key of no note
 def wrong(key: str) -> str:
     """A key whose check digit is another one."""
     return key[:-1] + str((int(key[-1]) + 1) % 10)
+
+
+REPLACING = "nDPS=2 subst/chSubstda={} subst/cMotivo=99 subst/xMotivo=Valor_corrigido_depois"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from proofs.sandbox.nacional.register import Enrolment
+from proofs.sandbox.nacional.register import Enrolment, Taxpayer
 from tests.proofs.sandbox.nacional.nacional_company import ANA, PADARIA
 from tests.proofs.sandbox.nacional.nacional_pairs import (
     ABSENT,
@@ -27,6 +27,7 @@ from tests.proofs.sandbox.nacional.nacional_pairs import (
     NORMAL,
     PAPERS,
     PERSON,
+    REPLACING,
     RETAINED,
     RIO,
     Pair,
@@ -36,8 +37,6 @@ from tests.proofs.sandbox.nacional.nacional_pairs import (
     here,
     untaxed,
 )
-
-REPLACING = "nDPS=2 subst/chSubstda={} subst/cMotivo=99 subst/xMotivo=Valor_corrigido_depois"
 
 
 def instead(name: str) -> str:
@@ -62,9 +61,13 @@ DOCUMENT = {
         "dCompet=2026-06-09",
         enrolled(enrolments={CITY: {"1": Enrolment(since=date(2026, 6, 10)), "2": Enrolment()}}),
     ),
-    "E9996": Pair("tpEmit=2|tpEmit=3"),
+    "E9996": Pair(
+        f"tpEmit=2|tpEmit=3|tpEmit=2 cMotivoEmisTI=4|tpEmit=2 prest/xNome=Ana|tpEmit=2 {at_home('prest')}|"
+        "tpEmit=2 prest/CNPJ= prest/cNaoNIF=1|tpEmit=3 valores/vServPrest/vReceb=1500.10|"
+        f"tpEmit=2 prest/CNPJ= prest/NIF=PT1 prest/xNome=Ana {abroad('prest')}"
+    ),
     "E0029": Pair("cMotivoEmisTI=4"),
-    "E0037": Pair("", f"cLocEmi={RIO}|{MEI}", place=here(registered=False)),
+    "E0037": Pair("", f"cLocEmi={RIO}|{MEI}", place=here(registered=False, active=False, since=date(2030, 1, 1))),
     "E0038": Pair("", f"cLocEmi={RIO}|{MEI}", place=here(active=False)),
     "E0039": Pair("", f"cLocEmi={RIO}|{MEI}", place=here(issues=False)),
     "E0041": Pair(
@@ -76,11 +79,14 @@ DOCUMENT = {
 
 REPLACED = {
     "E0042": Pair(instead("of another"), instead("living")),
-    "E0044": Pair(REPLACING.format(ABSENT), instead("living")),
+    "E0044": Pair(
+        REPLACING.format(ABSENT), f"{instead('living')}|{instead('anonymous')}", place=here(substitution_days=30)
+    ),
     "E0046": Pair(f"{instead('cancelled')}|{instead('cancelled by the city')}", instead("living")),
     "E0050": Pair(
         instead("old"),
-        f"{instead('old')} subst/cMotivo=01|{instead('old')} subst/cMotivo=02|{instead('of April, made now')}",
+        f"{instead('old')} subst/cMotivo=01|{instead('old')} subst/cMotivo=02|"
+        f"{instead('of April, made now')}|{instead('of the last day')}",
         APRIL,
         here(substitution_days=30),
     ),
@@ -103,11 +109,14 @@ REPLACED = {
 }
 
 
+CLOSED = Enrolment(active=False, since=date(2030, 1, 1))
 TWO = enrolled(enrolments={CITY: {"1": Enrolment(), "2": Enrolment()}})
 PRESTADOR = {
     "E0080": Pair("prest/CNPJ=11222333000180"),
     "E0082": Pair("", f"prest/CNPJ={FEIRA}", place={"closed": frozenset({ANA})}),
-    "E0084": Pair("", f"cLocEmi={RIO}", place=enrolled(municipio=RIO)),
+    "E0084": Pair(
+        "", f"cLocEmi={RIO}|{PERSON}", place={"taxpayers": dict.fromkeys((ANA, MARIA), Taxpayer(municipio=RIO))}
+    ),
     "E0096": Pair(f"prest/CPF={MARIA[:-1]}4", ground=PERSON),
     "E0098": Pair("", f"prest/CPF={JOSE}", PERSON, {"closed": frozenset({MARIA})}),
     "E0099": Pair("", f"cLocEmi={RIO} prest/IM=1", PERSON, enrolled(MARIA, enrolments={RIO: {"1": Enrolment()}})),
@@ -119,13 +128,18 @@ PRESTADOR = {
         place=enrolled(enrolments={CITY: {"1": Enrolment(issues=False), "2": Enrolment()}}),
     ),
     "E0120": Pair("prest/IM=1", place=enrolled(enrolments={})),
-    "E0121": Pair("prest/xNome=Ana"),
+    "E0121": Pair("prest/xNome=Ana", "|prest/IM=9"),
     "E0124": Pair(
         "prest/IM=1",
-        "prest/IM=2",
-        place=enrolled(enrolments={CITY: {"1": Enrolment(active=False), "2": Enrolment()}}),
+        f"prest/IM=2|cLocEmi={RIO} prest/IM=1",
+        place=enrolled(enrolments={CITY: {"1": CLOSED, "2": Enrolment()}, RIO: {"1": CLOSED}}),
     ),
-    "E0128": Pair(at_home("prest")),
+    "E0128": Pair(
+        f"prest/IM=1 {at_home('prest')}|{PERSON} {at_home('prest')}",
+        "prest/IM=1|" + PERSON,
+        "",
+        enrolled(municipio=RIO, enrolments={CITY: {"1": Enrolment()}}),
+    ),
     "E0148": Pair("prest/email=ana|prest/email=ana@exemplo", "prest/email=ana@exemplo.com.br"),
     "E0160": Pair(f"|{MEI}", NORMAL, place=enrolled(regime="1")),
     "E0162": Pair(f"{NORMAL} reg/regApTribSN=1|{MEI} reg/regApTribSN=1", f"{NORMAL}|{MEI}"),
@@ -175,7 +189,11 @@ def people(who: str) -> dict[str, Pair]:
         Pair(f"{home}/cMun=3550309", "", f"{ground} {home}/CEP=60000000"),
         Pair(f"{home}/CEP=20000000", "", ground),
         Pair(f"{away} {who}/end/endExt/cPais=BR|{away} {who}/end/endExt/cPais=ZZ", away, ground),
-        Pair(f"{who}/email=feira|{who}/email=feira@com", f"{who}/email=feira@exemplo.com", ground),
+        Pair(
+            f"{who}/email=feira|{who}/email=feira@com|{who}/email=@feira.com|{who}/email=a@b@feira.com|{who}/email=a@feira..com",
+            f"{who}/email=feira@exemplo.com",
+            ground,
+        ),
         Pair(foreign, away if who == "fornec" else f"{away}|{PERSON} {foreign}", ground),
     )
     return {code: pair for code, pair in zip(CODES[who].split(), pairs, strict=True) if code != "-"}
