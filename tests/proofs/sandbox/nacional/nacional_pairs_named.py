@@ -67,7 +67,9 @@ DOCUMENT = {
         f"tpEmit=2 prest/CNPJ= prest/NIF=PT1 prest/xNome=Ana {abroad('prest')}"
     ),
     "E0029": Pair("cMotivoEmisTI=4"),
-    "E0037": Pair("", f"cLocEmi={RIO}|{MEI}", place=here(registered=False, active=False, since=date(2030, 1, 1))),
+    "E0037": Pair(
+        "", f"cLocEmi={RIO}|{MEI}", place=here(registered=False, active=False, issues=False, since=date(2030, 1, 1))
+    ),
     "E0038": Pair("", f"cLocEmi={RIO}|{MEI}", place=here(active=False)),
     "E0039": Pair("", f"cLocEmi={RIO}|{MEI}", place=here(issues=False)),
     "E0041": Pair(
@@ -207,7 +209,11 @@ OTHERS = {
     "E0262": Pair("interm/CNPJ=11222333000262", "", AGENT),
     "E0264": Pair("interm/CNPJ= interm/cNaoNIF=1", "", f"{BY_AGENT} mun/pAliq=2.00"),
     "E0293": Pair("", at_home("interm"), f"mun/tpRetISSQN=3 {AGENT} mun/pAliq=2.00"),
-    "E0492": Pair("fornec/end=", f"|fornec/CNPJ= fornec/CPF={MARIA}", PAPERS),
+    "E0492": Pair(
+        "|fornec/CNPJ= fornec/CPF=" + MARIA,
+        f"{at_home('fornec')}|fornec/CNPJ= fornec/cNaoNIF=1",
+        f"{PAPERS} fornec/end=",
+    ),
     **people("toma"),
     **people("interm"),
     **people("fornec"),

@@ -54,6 +54,7 @@ from tests.proofs.sandbox.nacional.nacional_pairs import (
     abroad,
     at_home,
     at_noon,
+    city,
     document,
     enrolled,
     here,
@@ -158,11 +159,21 @@ VALUES = {
         f"ded=|{WORKS}|cserv/cTribNac=060101|cserv/cTribNac=060201|cserv/cTribNac=070502 {SITE}|{NORMAL}|{APART}",
         DEDUCTED,
     ),
-    "E0442": Pair(DEDUCTED, f"|{WORKS} serv/obra/end/CEP=20000000 {DEDUCTED}", IN_RIO, in_rio(active=False)),
+    "E0442": Pair(
+        DEDUCTED,
+        f"|{WORKS} serv/obra/end/CEP=20000000 {DEDUCTED}|{NORMAL} mun/pAliq=5.00 {DEDUCTED}",
+        IN_RIO,
+        in_rio(active=False),
+    ),
     "E0453": Pair("ded/pDR=0", "ded/pDR=0.01", NORMAL),
     "E0454": Pair("ded/pDR=10.00", f"|{DEDUCTED}", APART, here(deductions=frozenset({"vDR"}))),
     "E0446": Pair(DEDUCTED, "|ded/pDR=10.00", APART, here(deductions=frozenset({"pDR"}))),
-    "E0449": Pair(PAPER, f"|{DEDUCTED}", APART, here(deductions=frozenset({"vDR"}))),
+    "E0449": Pair(
+        PAPER,
+        f"|{DEDUCTED}|{IN_RIO} mun/pAliq=5.00 {PAPER}",
+        APART,
+        {"cities": {CITY: city(deductions=frozenset({"vDR"})), RIO: city(active=False, deductions=frozenset())}},
+    ),
     "E0456": Pair(f"doc/nDoc= doc/chNFSe={ABSENT}", f"doc/nDoc= doc/chNFSe={KEPT['living'].chave}", PAPERS),
     "E0458": Pair(
         f"doc/nDoc= doc/chNFSe={KEPT['cancelled'].chave}", f"doc/nDoc= doc/chNFSe={KEPT['living'].chave}", PAPERS
@@ -206,7 +217,12 @@ ISS = {
     "E0534": Pair(f"bm/nBM={GIFT}", f"|{NORMAL} bm/nBM={GIFT}", MEI),
     "E0535": Pair(f"bm/nBM={GIFT}", "", f"{NORMAL} reg/regEspTrib=1"),
     "E0536": Pair(f"bm/nBM={GIFT}", f"|{WORKS} bm/nBM={GIFT}|{APART} bm/nBM={GIFT}"),
-    "E0537": Pair(f"bm/nBM={GIFT}", "", f"{NORMAL} {IN_RIO} mun/pAliq=5.00", in_rio(active=False)),
+    "E0537": Pair(
+        f"bm/nBM={GIFT}|{NORMAL} mun/pAliq=5.00 bm/nBM={GIFT}",
+        f"|{NORMAL} mun/pAliq=5.00|{NORMAL} bm/nBM={GIFT} loc/cLocPrestacao={CITY}",
+        IN_RIO,
+        in_rio(active=False),
+    ),
     "E0538": Pair(f"bm/nBM={GIFT}", "", f"{NORMAL} {SUSPENDED}"),
     "E0539": Pair("mun/tribISSQN=4", f"|{IMMUNE}"),
     "E0540": Pair("|" + IMMUNE, "mun/tribISSQN=4|cserv/cTribNac=010201", place=here(free=frozenset({"010101"}))),
@@ -224,7 +240,7 @@ ISS = {
     ),
     "E0548": Pair(
         f"bm/nBM={GIFT}",
-        f"bm/nBM={OTHER_GIFT}",
+        f"bm/nBM={OTHER_GIFT}|cLocEmi={RIO} bm/nBM={GIFT}",
         f"{NORMAL} {IN_RIO}",
         in_rio(benefits={GIFT: Benefit("aliquota", residents=True), OTHER_GIFT: Benefit("aliquota")}),
     ),
@@ -284,7 +300,7 @@ ISS = {
     "E0619": Pair("", "mun/pAliq=2.00|reg/regEspTrib=5", f"{NORMAL} {IN_RIO}", in_rio(active=False)),
     "E0621": Pair(
         f"|mun/pAliq=1.79|{WORKS} bm/nBM={PERCENTUAL} bm/pRedBCBM=10.00",
-        f"mun/pAliq=1.80|{WORKS} bm/nBM={OTHER_GIFT}",
+        f"mun/pAliq=1.80|{WORKS} bm/nBM={OTHER_GIFT}|{APART}|{NORMAL}",
         RETAINED,
         KINDS,
     ),
@@ -294,7 +310,9 @@ ISS = {
         "",
         KINDS,
     ),
-    "E0628": Pair("|mun/pAliq=1.79", "mun/pAliq=1.80", f"{IN_RIO} {RETAINED}", in_rio(active=False)),
+    "E0628": Pair(
+        "|mun/pAliq=1.79", f"mun/pAliq=1.80|{NORMAL} mun/pAliq=1.00", f"{IN_RIO} {RETAINED}", in_rio(active=False)
+    ),
     "E0631": Pair("mun/pAliq=2.00", f"|{RETAINED} mun/pAliq=2.00", IN_RIO, in_rio(active=False)),
     "E0635": Pair("mun/pAliq=2.00", "", APART),
     "E0640": Pair("", "mun/pAliq=2.00", f"{APART} {IN_RIO}", in_rio(active=False)),
@@ -320,7 +338,11 @@ FEDERAL = {
     "E0680": Pair(
         f"{ZERO} pis/vBCPisCofins=0|pis/vBCPisCofins=1500.10 pis/vPis=9.75 pis/vCofins=45.00", "", CONTRIBUTES
     ),
-    "E0682": Pair("pis/CST=00|pis/CST=08|pis/CST=09", "|pis= pis/CST=08", CONTRIBUTES),
+    "E0682": Pair(
+        "pis/CST=00|pis/CST=08|pis/CST=09|pis/CST=08 pis/vBCPisCofins=1500.10 pis/vPis=9.75 pis/vCofins=45.00",
+        "|pis= pis/CST=08",
+        CONTRIBUTES,
+    ),
     "E0684": Pair("pis/pAliqPis=", "", CONTRIBUTES),
     "E0686": Pair("pis/pAliqPis=100.01 pis/vPis=1000.10", "pis/pAliqPis=99.99 pis/vPis=999.90", CONTRIBUTES),
     "E0688": Pair("pis/CST=04|pis/CST=06", f"|pis/CST=04 {ZERO}|pis/CST=06 {ZERO}", CONTRIBUTES),
