@@ -165,7 +165,7 @@ VALUES = {
         IN_RIO,
         in_rio(active=False),
     ),
-    "E0453": Pair("ded/pDR=0", "ded/pDR=0.01", NORMAL),
+    "E0453": Pair("ded/pDR=0", f"ded/pDR=0.01|{WORKS} ded/pDR=100.00", NORMAL),
     "E0454": Pair("ded/pDR=10.00", f"|{DEDUCTED}", APART, here(deductions=frozenset({"vDR"}))),
     "E0446": Pair(DEDUCTED, "|ded/pDR=10.00", APART, here(deductions=frozenset({"pDR"}))),
     "E0449": Pair(
@@ -190,7 +190,7 @@ VALUES = {
     "E0470": Pair("doc/xDescOutDed=Frete", "|doc/tpDedRed=99 doc/xDescOutDed=Frete", PAPERS),
     "E0472": Pair("doc/dtEmiDoc=2026-06-11", "doc/dtEmiDoc=2026-06-10", PAPERS),
     "E0474": Pair("doc/vDeducaoReducao=100.01", "doc/vDeducaoReducao=100.00", PAPERS),
-    "E0477": Pair("", f"doc/nDoc= doc/chNFe={GOODS}", f"{PAPERS} fornec="),
+    "E0477": Pair("", f"doc/nDoc= doc/chNFe={GOODS}|doc/nDoc= doc/chNFSe={KEPT['living'].chave}", f"{PAPERS} fornec="),
 }
 
 KINDS = here(
@@ -229,7 +229,8 @@ ISS = {
     "E0541": Pair(f"bm/nBM={GIFT}", f"bm/nBM={OTHER_GIFT}", NORMAL, here(benefits={OTHER_GIFT: Benefit("aliquota")})),
     "E0544": Pair(
         f"bm/nBM={GIFT}|bm/nBM={OTHER_GIFT} dCompet=2026-06-08",
-        f"bm/nBM={OTHER_GIFT}|bm/nBM={GIFT} dCompet=2026-06-08",
+        f"bm/nBM={OTHER_GIFT}|bm/nBM={GIFT} dCompet=2026-06-08|"
+        f"bm/nBM={GIFT} dCompet=2026-06-09|bm/nBM={OTHER_GIFT} dCompet=2026-06-09",
         NORMAL,
         here(
             benefits={
@@ -427,6 +428,11 @@ TOGETHER: dict[str, tuple[Pair, str, str]] = {
         Pair(DEDUCTED, "ded/pDR=10.00", NORMAL, here(deductions=frozenset({"pDR"}))),
         "E0446",
         "it says of normal companies what E0446, E0449 and E0454 say of each kind of deduction",
+    ),
+    "E0441": (
+        Pair(DEDUCTED, "ded/pDR=10.00", WORKS, here(deductions=frozenset({"pDR"}))),
+        "E0446",
+        "a city that takes no deduction of this kind takes none of the Simples either",
     ),
     "E0444": (Pair("ded/pDR=60.01", "ded/pDR=60.00", NORMAL), "E0429", THIN),
     "E0447": (Pair("ded/vDR=900.07", "ded/vDR=900.06", NORMAL), "E0429", THIN),
