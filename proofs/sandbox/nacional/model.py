@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 CANCELAMENTO: Final = "101101"
 SUBSTITUICAO: Final = "105102"
+_CANCELLING: Final = {CANCELAMENTO, SUBSTITUICAO, "105104", "305101"}  # granted by the treasury; of its own accord
 NORMAL, MEI, SIMPLES = "1", "2", "3"  # opSimpNac
 _ROOT: Final = 8  # characters of a CNPJ that all establishments of a company share
 
@@ -35,7 +36,7 @@ def text(element: Any, steps: str) -> str | None:
 
 def same_company(left: str | None, right: str | None) -> bool:
     """Say whether two CNPJs are of one company: the first eight characters count. CPFs are compared whole."""
-    if left is None or right is None:
+    if not left or not right:
         return False
     return left[:_ROOT] == right[:_ROOT] if len(left) == len(right) == 14 else left == right  # noqa: PLR2004 - CNPJ
 
@@ -140,7 +141,7 @@ class Note:
     @property
     def cancelled(self) -> bool:
         """Say whether it counts no more: cancelled, or another one took its place."""
-        return any(event.tipo in {CANCELAMENTO, SUBSTITUICAO} for event in self.events)
+        return any(event.tipo in _CANCELLING for event in self.events)
 
     @classmethod
     def of(cls, record: Record) -> Self:

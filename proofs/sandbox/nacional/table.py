@@ -107,7 +107,7 @@ def _of_issuer(d: Asked) -> bool:
 
 PRESTADOR: Final[dict[str, Rule]] = {
     "E0084": lambda d: d.has("prest/CNPJ") and _misplaced(d),
-    "E0099": lambda d: d.has("prest/CPF") and _misplaced(d),
+    "E0099": lambda d: d.has("prest/CPF") and d.enrolments is not None and not d.enrolments,
     "E0112": lambda d: d.t("tpEmit") == "1" and d.has("prest/NIF"),
     "E0114": lambda d: d.t("tpEmit") == "1" and d.has("prest/cNaoNIF"),
     "E0116": lambda d: not d.mei and bool(d.enrolments) and d.enrolment is None,
@@ -143,7 +143,7 @@ def _refused_regime(d: Asked, admitted: frozenset[str] | None) -> bool:
 
 
 OTHERS: Final[dict[str, Rule]] = {
-    "E0202": lambda d: same_company(d.dps.tomador, d.dps.prestador),
+    "E0202": lambda d: same_company(d.t("toma/CNPJ"), d.dps.prestador),
     "E0204": lambda d: d.m("tpRetISSQN") == "2" and d.dps.tomador is None,
     "E0234": lambda d: d.incide == "tomador" and not d.has("toma/end"),
     "E0237": lambda d: (d.m("tpRetISSQN") == "2" or d.here.retains) and not d.has("toma/end/endNac"),
@@ -283,7 +283,7 @@ SERVICE: Final[dict[str, Rule]] = {
     "E0392": lambda d: _needless(d, "atvEvento"),
     "E0398": lambda d: (
         bool(d.local)
-        and d.has("serv/atvEvento/end")
+        and d.has("serv/atvEvento")
         and (not d.has("serv/atvEvento/end/CEP") or elsewhere(d.t("serv/atvEvento/end/CEP"), d.local))
     ),
     "E0400": lambda d: d.abroad and d.has("serv/atvEvento/end/CEP"),
