@@ -129,13 +129,13 @@ def _bounds(empresa_id: int, periodo: MesOuAno) -> dict[str, object]:
     }
 
 
-_PLACE = sa.text("""
-SELECT e.intencao ->> 'local' AS local, e.intencao #> '{obra,endereco}' AS obra
+_PLACE = sa.text(f"""
+SELECT e.intencao ->> 'local' AS local, e.intencao #> '{{obra,endereco}}' AS obra
 FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
-WHERE e.prestador_id = :b_empresa AND e.tomador_documento = :b_documento AND p.status = 'autorizado'
+WHERE e.prestador_id = :b_empresa AND e.tomador_documento = :b_documento AND p.status = '{StatusNota.AUTORIZADO}'
     AND e.intencao ->> 'local' IS NOT NULL
 ORDER BY e.id DESC LIMIT 1
-""")
+""")  # noqa: S608 - our own constants
 
 
 async def with_place(connection: Connection, empresa_id: int, documento: str, usual: Costume | None) -> Costume | None:

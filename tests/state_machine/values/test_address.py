@@ -81,10 +81,9 @@ def test_what_cannot_be_told_apart_is_left_out(texto: str, endereco: EnderecoDit
 
 def test_what_is_missing_is_said_in_the_order_of_an_envelope() -> None:
     """Whoever reads it knows what to add."""
-    assert (
-        faltam(EnderecoDito("Rua das Flores", "100", cidade="São Paulo", estado="SP")) == "Não achei o bairro e o CEP."
-    )
-    assert faltam(EnderecoDito()).startswith("Não achei a rua, o número (ou s/n), o bairro,")
+    assert faltam(EnderecoDito("Rua das Flores", "100", cidade="São Paulo", estado="SP")) == "Não achei o CEP."
+    assert faltam(EnderecoDito()) == "Não achei a rua, o número (ou s/n) e o CEP."
+    assert faltam(EnderecoDito(cep="01310100", numero="1")).startswith("Não achei a rua, o bairro,")
     assert read_address(EXEMPLO.partition("_")[2].rstrip("_.")) == FLORES
 
 
