@@ -103,7 +103,7 @@ async def test_what_the_authority_refused_is_repaired(road: Road, erp: Erp, ana:
     await ana.expect("propôs esta nota")
     told = await ana.press("Confirmar")
     refused = await erp.becomes(proposta, "rejeitada")
-    assert refused["motivo"] == "o valor do serviço não foi aceito"
+    assert refused["motivo"] == "o valor do serviço é menor que a soma dos descontos e das deduções"
     assert refused["alterada_por"] == "autoridade"
     first = await _session_of(road, proposta)
     await ana.press("Corrigir nota", of=told)

@@ -39,7 +39,7 @@ async def test_an_instruction_among_the_data_is_told_too(road: Road) -> None:
     assert (session["descricao"], session["estado"]) == ("consultoria de marketing", "aguardando_confirmacao")
     summary = await ana.say("sim")
     assert "Confirmar" in [button.title for button in summary.buttons]
-    assert "Sai *sem retenção* de impostos." in summary.text
+    assert "Sai *sem retenção* do ISS." in summary.text
     await road.house.redis.flushall()  # the journal knows it, too
     assert "sem retenção" in (await ana.say("o valor é 1600")).text
 
