@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from datetime import date
@@ -108,7 +109,7 @@ class Substituicao:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Documento:
+class Documento(ABC):
     """One invoice that somebody confirmed; ``valor`` in BRL with two decimals, ``competencia`` a day of its month.
 
     The door for orders gives it its reference ``id_integracao``, ``rps`` (``None`` where the gateway numbers by itself)
@@ -126,9 +127,9 @@ class Documento:
     substitui: Substituicao | None = None
 
     @property
+    @abstractmethod
     def conteudo(self) -> Conteudo:
         """What it says to its customer: the same content, the same fingerprint."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
