@@ -16,7 +16,7 @@ from state_machine.invoice.fields import Campo
 from state_machine.invoice.session import Botao, Mensagem, Sessao
 from state_machine.proposal import proposed_by
 from state_machine.services.codes import Onde, named
-from state_machine.values.address import as_people_write
+from state_machine.values.address import as_people_write, city_of, read_address
 from state_machine.values.documents import formata_documento
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import formata_brl, por_extenso
@@ -102,6 +102,11 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
     validados = {campo: rascunho.validado(campo) for campo in FIELDS}
     if rascunho.onde is Onde.EVENTO:  # what the service is called where nobody named the event
         validados[Campo.EVENTO] = rascunho.nome_do_evento
+    lugar = validados[Campo.LOCAL]
+    if rascunho.onde is Onde.OBRA and lugar and not rascunho.tem_cno:  # the address is the building site's
+        numero, dito = validados[Campo.OBRA], as_people_write(lugar)
+        validados[Campo.OBRA] = f"{dito} ({numero})" if numero else dito
+        validados[Campo.LOCAL] = str(city_of(read_address(lugar).codigo_cidade) or lugar)
     opcionais = [
         f"{row.summary}: {texto}"
         for campo, row in FIELDS.items()

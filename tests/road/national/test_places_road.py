@@ -75,7 +75,7 @@ async def test_a_building_site_has_an_address(road: Road) -> None:
     asked = await person.say(_order("reforma do banheiro na rua das Flores 120"))
     assert "CEP" in asked.text
     shown = await person.say("01310-100")
-    assert "Local: rua das Flores, 120" in shown.text
+    assert "Local: São Paulo/SP\nObra: rua das Flores, 120, Bela Vista" in shown.text
     said = await _issued(road, person)
     assert (said["xLgr"], said["nro"], said["CEP"]) == ("rua das Flores", "120", "01310100")
     await person.tell(_order("reforma da sala"))
