@@ -6,19 +6,9 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+from proofs.scripts.words import PRODUCT
+
 ROOT = Path(__file__).parents[3]
-PRODUCT = (
-    *(
-        "bot",
-        "extractor",
-        "gateway",
-        "operations",
-        "persistence",
-        "state_machine",
-        "telemetry",
-        "webhooks",
-    ),
-)
 
 
 def test_every_public_class_name_exists_once():
