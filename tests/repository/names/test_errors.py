@@ -7,8 +7,8 @@ import pkgutil
 import re
 from collections import Counter
 
+from proofs.scripts.words import PRODUCT
 from state_machine.values.errors import ProsaError
-from tests.repository.names.test_names import PRODUCT
 
 
 def _modules():
