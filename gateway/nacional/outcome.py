@@ -116,12 +116,8 @@ _ENVELOPE: Final = frozenset({"tipoAmbiente", "versaoAplicativo", "dataHoraProce
 DUPLICATE: Final = "E0014"
 NO_NOTE: Final = "E2404"  # of ``GET /dps/{id}`` alone: no note was made of that DPS
 LATER: Final = frozenset({"E1206", "E1217", "E0001"})  # revoked certificates, service, our layout: not now
-CERTIFICATE: Final = frozenset(
-    {
-        *("E1200", "E1201", "E1202", "E1203", "E1204", "E1205", "E1207", "E1208", "E1209"),
-        *("E0715", "E0716", "E0718"),  # of the signature; also said while the list of revoked ones cannot be read
-    }
-)
+SIGNATURE: Final = frozenset({"E0715", "E0716", "E0718"})  # also said while the list of revoked ones cannot be read
+CERTIFICATE: Final = SIGNATURE | {"E1200", "E1201", "E1202", "E1203", "E1204", "E1205", "E1207", "E1208", "E1209"}
 SCHEMA: Final = "RNG6110"  # what we sent does not follow the authority's schema: the same bytes never will
 _CODE: Final = re.compile(rf"E[0-9]{{4}}|{SCHEMA}")  # of Anexo I, and the schema's
 FAILURES: Final = frozenset({"E999", "RNG9999"})  # the authority's own: another try may do
@@ -201,9 +197,10 @@ def unknown(answer: Answer) -> Unknown:
 
 def stopped(errors: Sequence[ErroSefin]) -> Misconfigured | Postponed | None:
     """Return what codes say that speak of no document: of the certificate, or of the service's own troubles."""
+    refazer = any(error.codigo in SIGNATURE for error in errors)
     for error in errors:
         if error.codigo in CERTIFICATE:
-            return Misconfigured(error.codigo, CERTIFICATE_REFUSED)
+            return Misconfigured(error.codigo, CERTIFICATE_REFUSED, refazer)
     for error in errors:
         if error.codigo in LATER:
             return Postponed(None, error.codigo)

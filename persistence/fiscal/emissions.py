@@ -173,7 +173,7 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
 
 def stored_bytes(row: Any) -> bytes:
     """Return what is sent of an emission's row, or what it is made of as long as it is not made."""
-    return orjson.dumps(row.intencao) if row.bytes is None else bytes(row.bytes)
+    return orjson.dumps(row.intencao) if row.bytes is None or row.a_preparar else bytes(row.bytes)
 
 
 def _andamento(row: Any, status: StatusEmissao) -> Andamento:
@@ -306,6 +306,7 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, ouvido: O
         "b_resposta": ouvido.resposta,
         "b_leitura": ouvido.leitura,
         "b_protocolo": ouvido.protocolo,
+        "b_refazer": passo.refazer,
         "b_avisado": novo.avisado and not antes.avisado,
         "b_id_externo": (passo.nota.id_externo or None) if passo.nota else None,
     }
@@ -370,6 +371,7 @@ ORDER BY e.id
 _SETTLE = LEASES.settlement(
     recusa=sa.bindparam("recusa", type_=JSONB(none_as_null=True)),
     versao=_E.versao + 1,
+    a_preparar=_if("b_refazer", _E.intencao.is_not(None), _E.a_preparar),
     erro_mensagem=_if("b_concluido", _MOTIVO, sa.func.coalesce(_MOTIVO, _E.erro_mensagem)),
     leitura_gateway=sa.func.coalesce(sa.bindparam("b_leitura", type_=JSONB), _E.leitura_gateway),
     protocolo=sa.func.coalesce(sa.bindparam("b_protocolo", type_=sa.Text), _E.protocolo),

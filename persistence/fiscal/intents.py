@@ -13,6 +13,7 @@ from persistence.claims import OrderLeaseLostError
 from persistence.db.connection import Connection
 from persistence.fiscal import emissions
 from persistence.fiscal.emissions import Tarefa
+from persistence.idempotency import gateway_operations
 from persistence.tables import cliente_tomador, nfse_emissao
 from state_machine.documents import Conteudo
 from state_machine.protocol.channel import PRIMEIRO, Ambiente, Origin
@@ -115,8 +116,10 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
 
 
 async def prepared(connection: Connection, tarefa: Tarefa, payload: bytes) -> Tarefa:
-    """Make ``payload`` the bytes that are sent. Raises ``OrderLeaseLostError``."""
+    """Make ``payload`` the bytes that are sent, also of the operation. Raises ``OrderLeaseLostError``."""
     values = {"id": tarefa.id, "epoch": tarefa.epoch, "payload": payload}
     if (await connection.execute(_PREPARED, values)).rowcount != 1:
         raise OrderLeaseLostError(tarefa.andamento.id_integracao)
-    return replace(tarefa, payload=payload, a_preparar=False)
+    tarefa = replace(tarefa, payload=payload, a_preparar=False)
+    await gateway_operations.replace_input(connection, tarefa.operation)
+    return tarefa

@@ -62,10 +62,19 @@ _RENEW = sa.text("""
 UPDATE idempotency_records SET lease_until = now() + make_interval(secs => :lease)
 WHERE idempotency_key = :key AND input_hash = :input AND status = 'PENDING'
 """)
+_REPLACE_INPUT = sa.text("""
+UPDATE idempotency_records SET input_hash = :input, updated_at = now()
+WHERE idempotency_key = :key AND status = 'FAILED' AND input_hash <> :input
+""")
 _REFUSAL = sa.text("""
 SELECT input_hash = :input AS mesma, greatest(coalesce(extract(epoch FROM lease_until - now()), 0), 0)::float8 AS restam
 FROM idempotency_records WHERE idempotency_key = :key
 """)
+
+
+async def replace_input(connection: Connection, operation: Operation) -> None:
+    """Give it the bytes that were made in place of those of which nothing came, for certain."""
+    await connection.execute(_REPLACE_INPUT, {"key": operation.key, "input": operation.input_hash})
 
 
 async def begin(connection: Connection, operations: Sequence[Operation], lease_seconds: float) -> set[str]:

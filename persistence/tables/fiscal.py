@@ -83,7 +83,8 @@ nfse_emissao = sa.Table(
     sa.Column("impressao", sa.Text, nullable=False),  # SHA-256 fingerprint of the content
     sa.Column("intencao", JSONB(none_as_null=True)),  # what its channel makes the bytes of; null: it had them at once
     sa.Column("bytes", sa.LargeBinary),  # what is sent, resent only as it is; null: not made yet
-    sa.Column("a_preparar", sa.Boolean, nullable=False, server_default="false"),  # its channel has yet to make them
+    # Its channel has yet to make them, or makes them anew: their own signature was refused.
+    sa.Column("a_preparar", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("resposta_gateway", JSONB),  # the newest JSON received, whole; older releases: our reading of it
     sa.Column("leitura_gateway", JSONB),  # what we read in the newest answer that told something
     sa.Column("id_externo", sa.Text),

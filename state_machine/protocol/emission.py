@@ -151,11 +151,13 @@ class Unknown:
 class Misconfigured:
     """Our own credentials or permission (401, 403): nothing will work until somebody repairs it.
 
-    ``texto`` says it in plain pt-BR to the company's people, where the repair is theirs.
+    ``texto`` says it in plain pt-BR to the company's people, where the repair is theirs. ``refazer``: what was refused
+    is the signature inside the document, so that the same bytes stay refused after the repair.
     """
 
     motivo: str
     texto: str | None = None
+    refazer: bool = False
 
 
 Outcome = Issued | NotSent | Accepted | Rejected | Duplicate | Postponed | Unknown | Misconfigured

@@ -90,10 +90,10 @@ def after_send(andamento: Andamento, outcome: Outcome, agora: datetime, politica
         case Postponed(retry_after, motivo):
             espera = max(_backoff(andamento, politica), retry_after or 0.0)
             return _again(andamento, espera, motivo, agora, politica)
-        case Misconfigured(motivo, texto):
+        case Misconfigured(motivo, texto, refazer):
             andamento = replace(andamento, status=StatusEmissao.PENDENTE)
             passo = without_call(andamento, PROBE_FIRST, "credencial", agora, politica)
-            passo = replace(passo, motivo=motivo, suspender=motivo)
+            passo = replace(passo, motivo=motivo, suspender=motivo, refazer=refazer)
             return passo if texto is None or passo.daqui is None or passo.retida == "pessoa" else _saying(passo, texto)
         case Issued(nota, xml, anulada):
             if anulada is not None:

@@ -100,6 +100,7 @@ class Passo:
     outra: str | None = None  # the number of the note that an invoice repaired by this one became after all
     irma: str | None = None  # the reference of the attempt whose note stands under our number
     texto: str | None = None  # what the company's people can repair, in plain pt-BR
+    refazer: bool = False  # what is sent is made anew first
 
     @property
     def status(self) -> StatusEmissao:

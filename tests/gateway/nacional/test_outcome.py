@@ -110,7 +110,7 @@ TABLE: list[tuple[str, Any, Any]] = [
     ("the schema", answer(400, refusal("RNG6110")), Rejected("RNG6110 porque não", ("RNG6110",))),
     ("E999 beside a code", answer(400, refusal("E0312", "E999")), Unknown),
     *[
-        (code, answer(400, refusal(code)), Misconfigured(code, outcome.CERTIFICATE_REFUSED))
+        (code, answer(400, refusal(code)), Misconfigured(code, outcome.CERTIFICATE_REFUSED, refazer=True))
         for code in ("E0715", "E0716", "E0718")
     ],
     ("503 with JSON", answer(503, refusal("E1217"), **{"retry-after": "60"}), Postponed(60.0, "HTTP 503")),

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,9 @@ from structlog.testing import capture_logs
 from bot.master_key import vault_of
 from bot.operator.reconcile import DIFFERS, lines, status_of
 from bot.orders.accept import Confirmed
+from gateway.nacional.adapter import _key_of
 from gateway.nacional.layouts import parse
-from gateway.nacional.signature import pack, unpack
+from gateway.nacional.signature import pack, unpack, verify
 from gateway.registry import REGISTRY
 from operations import services
 from operations.certificate import destroy_certificate, keep_certificate
@@ -360,6 +361,25 @@ async def test_what_was_signed_is_what_leaves(road: Road, sefin: SefinSimulator)
     assert await pool.fetchval("SELECT bytes FROM nfse_emissao WHERE id = $1", emission) == signed
     assert note.dps_sha256 == hashlib.sha256(signed).hexdigest()
     assert load(await pool.fetchval("SELECT intencao::text FROM nfse_emissao WHERE id = $1", emission))
+
+
+async def test_what_was_signed_by_a_certificate_that_lapsed_is_made_anew(
+    road: Road, sefin: SefinSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E0715 of the signature itself: the same bytes would be refused for ever, and stop the company for ever."""
+    now = sefin.ledger.now
+    monkeypatch.setattr(sefin.ledger, "now", lambda: now() + timedelta(days=400))
+    person, session = await _confirmed(road)
+    await person.expect("recusou o certificado")
+    monkeypatch.undo()
+    [refused] = await road.database.pool.fetch("SELECT id, bytes FROM nfse_emissao WHERE sessao_id = $1", session)
+    await _certificate(road)
+    note = await _one_note(road, sefin, session)
+    sent = await road.database.pool.fetchval("SELECT bytes FROM nfse_emissao WHERE id = $1", refused["id"])
+    reference = str(_key_of(sent))
+    assert note.dps_sha256 == hashlib.sha256(sent).hexdigest()
+    assert verify(sent, reference) != verify(refused["bytes"], reference)
+    assert [what for _, what in await _steps(road, session)][:1] == ["Misconfigured"]
 
 
 async def test_an_equal_note_of_another_confirmation_gets_the_next_number(road: Road, sefin: SefinSimulator) -> None:

@@ -527,6 +527,8 @@ def test_what_the_company_must_repair_is_told_at_once():
     assert passo.andamento.avisado
     assert passo.daqui is not None
     assert may_send(passo.andamento)
+    assert not passo.refazer
+    assert after_send(andamento(S.PENDENTE), Misconfigured("E0715", refazer=True), depois(), POLITICA).refazer
 
 
 COM_REFERENCIA = POLITICA.de(Natureza(reference=str.upper))
