@@ -13,7 +13,7 @@ from tests import children
 from tests.nightly import size
 
 ROOT = Path(__file__).parents[3]
-EMISSIONS = size(60, 2000)  # by both channels, whose issuers take turns
+EMISSIONS = size(40, 2000)  # by both channels, whose issuers take turns
 # Seconds between two kills. A message whose readers die five times is set aside; a slow machine takes seconds a turn,
 # and a start costs more than ten notes.
 KILLS = size("3-12", "0.3-4")
