@@ -29,6 +29,7 @@ from bot.wiring.outside import Stores, open_outside, open_stores
 from gateway.plugnotas.note import hinted_keys
 from gateway.registry import REGISTRY, ChannelRow, rows_for
 from operations.certificate import CertificateLinks
+from operations.month import kept_documents
 from operations.national.distribution import Feed
 from operations.national.verify import ask_due
 from state_machine.protocol.channel import Ambiente
@@ -41,6 +42,8 @@ from webhooks.bodies import Bodies
 from webhooks.console.app import create_console, mount
 from webhooks.console.render.model_spend import Preco
 from webhooks.deps import WebhookDeps
+from webhooks.month import PATH as MONTH_PATH
+from webhooks.month import Months, create_links
 from webhooks.public.app import create_public, create_unsubscribe, mount_unsubscribe
 from webhooks.public.app import mount as mount_public
 
@@ -50,7 +53,7 @@ def web_app(stores: Stores, origins: Mapping[str, str], *, https: bool) -> web.A
 
     ``origins``: what staff read of each kind of origin. ``https``: the console's cookies are for it only.
     """
-    deps, settings = _deps(stores), stores.settings
+    deps, settings, months = _deps(stores), stores.settings, _months(stores)
     app = create_app(deps)
     price = Preco(settings.openai_model, *settings.openai_price) if settings.openai_price else None
     console = create_console(
@@ -64,12 +67,14 @@ def web_app(stores: Stores, origins: Mapping[str, str], *, https: bool) -> web.A
         channels=rows_for(settings),
         origins=origins,
         proxies=settings.trusted_proxies,
+        months=months,
     )
     mount(app, console)
     _with_api(app, stores, deps)
     if settings.public_url:
         cofre, roots, unchecked = vault_of(settings), settings.company_roots(), settings.icp_brasil_unchecked_replaces
         links = CertificateLinks(stores.database, stores.inbox, cofre, roots, unchecked=unchecked)
+        app.add_subapp(MONTH_PATH, create_links(months))
         mount_public(app, create_public(links, deps.bodies, secure=https))
         mount_unsubscribe(app, create_unsubscribe(stores.database, secure=https))
     return app
@@ -97,6 +102,7 @@ def _with_api(app: web.Application, stores: Stores, deps: WebhookDeps) -> None:
         stores.inbox,
         own,
         Bodies(large_budget=BUDGET, trusted=settings.trusted_proxies),
+        _months(stores),
         strict=settings.api_chave_estrita,
         mails=bool(settings.smtp_url.get_secret_value()),
         bounds=Bounds(
@@ -107,6 +113,11 @@ def _with_api(app: web.Application, stores: Stores, deps: WebhookDeps) -> None:
         ),
     )
     mount_api(app, create_api(parts))
+
+
+def _months(stores: Stores) -> Months:
+    drawn = {name for name, row in rows_for(stores.settings).items() if row.natureza.draws}
+    return Months(stores.database, kept_documents(stores.database, drawn), stores.settings.app_secrets)
 
 
 def _deps(stores: Stores) -> WebhookDeps:

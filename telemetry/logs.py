@@ -48,7 +48,7 @@ PERSONAL = re.compile(
 )
 MASK = "•••"
 # Addresses that are themselves secrets: whoever has one may use it.
-SECRET_PATH = re.compile(r"(?:(?<=certificado/)|(?<=descadastro/))[^\s/?#\"'<>]+")
+SECRET_PATH = re.compile(r"(?:(?<=certificado/)|(?<=descadastro/)|(?<=fechamento/))[^\s/?#\"'<>]+")
 _FREE = frozenset(
     {"timestamp", "correlacao", "correlacoes", "sessao_id", "id_integracao", "slot"}
 )  # our own, never masked

@@ -7,7 +7,9 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from persistence.fiscal import notes
 from state_machine.documents import ConteudoServico
+from state_machine.protocol.emission import Arquivo
 from tests.owner import as_owner
 
 if TYPE_CHECKING:
@@ -75,6 +77,26 @@ async def emission(database: Database, **columns: Any) -> int:
 async def note(database: Database, emissao_id: int, id_externo: str) -> None:
     """Store the note that the authority made of it."""
     await database.pool.execute(_NOTE, emissao_id, id_externo)
+
+
+_ISSUED = """
+INSERT INTO nfse_processada (emissao_id, id_externo, numero, status, data_emissao, chave, cancelado_em)
+VALUES ($1, 'x' || $1::bigint, $2, $3, '23/11/2026', 'chave',
+    CASE WHEN $3 = 'cancelado' THEN timestamptz '2026-12-02' END)
+"""
+
+
+async def issued(
+    database: Database, numero: str, company: int | None = None, *, status: str = "autorizado", **columns: Any
+) -> tuple[int, int]:
+    """Store a note with both its files; returns its emission and its company, which is new if none is given."""
+    emissao_id = await emission(database, status="concluido", proxima_acao_em=None)
+    await change(database, "nfse_emissao", emissao_id, **({"prestador_id": company} if company else {}), **columns)
+    await database.pool.execute(_ISSUED, emissao_id, numero, status)
+    async with database.transaction() as connection:
+        for formato in ("pdf", "xml"):
+            await notes.store_document(connection, emissao_id, formato, Arquivo(f"{formato}{numero}".encode(), "x/y"))
+    return emissao_id, (await row(database, "nfse_emissao", emissao_id))["prestador_id"]
 
 
 async def cancellation(database: Database, **columns: Any) -> int:

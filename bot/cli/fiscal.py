@@ -27,6 +27,7 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     app.command()(numeracao)
     app.command()(restaurado)
     app.command()(idempotencia)
+    app.command()(fechamento)
 
 
 def liberar(
@@ -153,6 +154,26 @@ def verificar(
     on_database(work, chosen)
     if able != [True]:
         raise typer.Exit(1)
+
+
+def fechamento(
+    cnpj: Annotated[str, typer.Argument(help="CNPJ da empresa.")],
+    mes: Annotated[str, typer.Argument(help="Mês de competência, como 2026-11.")],
+    para: Annotated[Path, typer.Option(help="Pasta em que os arquivos ficam.")] = Path(),
+) -> None:
+    """Grava o mês da empresa para a contabilidade: ZIP com PDF e XML de cada nota, CSV e XLSX, sem somar canceladas."""
+    from operations.month import close_month
+
+    chosen = settings(quiet=True)
+
+    async def work(database: Database) -> list[str]:
+        from bot.delivery.mailing import Documents
+        from bot.operator.reconcile import channels_of
+
+        async with channels_of(chosen, database) as channels:
+            return await close_month(database, Documents(database, channels).fetch, cnpj=cnpj, mes=mes, para=para)
+
+    on_database(work, chosen)
 
 
 def reprocessar(

@@ -45,23 +45,12 @@ class NotYet:
     motivo: str
 
 
-class Attachments:
+class Documents:
     """Documents of notes, fetched once and kept for good, save a PDF that is drawn here."""
 
-    def __init__(self, database: Database, messenger: Messenger, channels: Channels) -> None:
+    def __init__(self, database: Database, channels: Channels) -> None:
         self._database = database
-        self._messenger = messenger
         self._channels = channels
-
-    async def prepare(self, arquivo: EnviarArquivo) -> DocumentoMidia | NotYet | Failure:
-        """Return the message to send, or why it can't be made now."""
-        documento = await self.fetch(arquivo.emissao_id, arquivo.formato)
-        if isinstance(documento, NotYet):
-            return documento
-        uploaded = await self._messenger.upload_media(documento.conteudo, documento.mime, arquivo.nome)
-        if not isinstance(uploaded, Uploaded):
-            return uploaded
-        return DocumentoMidia(uploaded.media_id, arquivo.nome, arquivo.legenda)
 
     async def fetch(self, emissao_id: int, formato: Literal["pdf", "xml"]) -> Arquivo | NotYet:
         """Return a note's document, or why it can't be had now.
@@ -94,15 +83,33 @@ class Attachments:
         return fetched
 
 
+class Attachments:
+    """Documents as messages."""
+
+    def __init__(self, documents: Documents, messenger: Messenger) -> None:
+        self._documents = documents
+        self._messenger = messenger
+
+    async def prepare(self, arquivo: EnviarArquivo) -> DocumentoMidia | NotYet | Failure:
+        """Return the message to send, or why it can't be made now."""
+        documento = await self._documents.fetch(arquivo.emissao_id, arquivo.formato)
+        if isinstance(documento, NotYet):
+            return documento
+        uploaded = await self._messenger.upload_media(documento.conteudo, documento.mime, arquivo.nome)
+        if not isinstance(uploaded, Uploaded):
+            return uploaded
+        return DocumentoMidia(uploaded.media_id, arquivo.nome, arquivo.legenda)
+
+
 FORMATS: Final[tuple[Literal["pdf", "xml"], ...]] = ("pdf", "xml")
 
 
 class NoteFiles:
     """Gets them ready, each from our store or else from the gateway."""
 
-    def __init__(self, database: Database, attachments: Attachments) -> None:
+    def __init__(self, database: Database, documents: Documents) -> None:
         self._database = database
-        self._attachments = attachments
+        self._documents = documents
 
     async def of(self, notas: Sequence[Mapping[str, Any]]) -> tuple[MailedFile, ...] | MailIncomplete:
         """Return both files of each note (``emissao_id``, ``numero``), or why the mail cannot go."""
@@ -112,7 +119,7 @@ class NoteFiles:
         files = []
         for nota in notas:
             for formato in FORMATS:
-                documento = await self._attachments.fetch(nota["emissao_id"], formato)
+                documento = await self._documents.fetch(nota["emissao_id"], formato)
                 if not isinstance(documento, Arquivo):
                     return MailIncomplete()
                 files.append(MailedFile(file_name(nota["numero"], formato), documento.mime, documento.conteudo))

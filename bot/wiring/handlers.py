@@ -17,7 +17,7 @@ from bot.conversation.effects import Effects
 from bot.conversation.session_events import SessionEvents
 from bot.conversation.subject import Customers, Resources, RowHandler, Subject, one_row
 from bot.conversation.turn import Conversations, Quarantine
-from bot.delivery.mailing import Attachments, Mailing, MailPolicy, NoteFiles
+from bot.delivery.mailing import Attachments, Documents, Mailing, MailPolicy, NoteFiles
 from bot.delivery.sender import Delivery, Homologation, Ticks
 from bot.loops.jobs import JOBS, Job
 from bot.loops.pump import Pump
@@ -98,7 +98,8 @@ class Pumps(dict[str, Pump[Any]]):
         parts = OrderParts(database, origins, channels, politica_of(stores.settings), stores.witness)
         orders = {name: kind(parts) for name, kind in ORDERS.items()}
         works: dict[str, Work] = {name: OrderWorker(order, database, channels) for name, order in orders.items()}
-        attachments = Attachments(database, outside.whatsapp, channels)
+        documents = Documents(database, channels)
+        attachments = Attachments(documents, outside.whatsapp)
         cofre, public_url = vault_of(stores.settings), stores.settings.public_url
 
         def address(link: EnviarLink) -> str:
@@ -107,7 +108,7 @@ class Pumps(dict[str, Pump[Any]]):
         practice = Homologation(database, Ambiente(stores.settings.fiscal_environment))
         works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics, address, practice.mark)
         if stores.settings.smtp_url.get_secret_value():
-            works["mailing"] = _mailing(stores, NoteFiles(database, attachments))
+            works["mailing"] = _mailing(stores, NoteFiles(database, documents))
         super().__init__({name: _pump(name, work) for name, work in works.items()})
         self.hints = Hints(database, stores.lanes, orders.values(), self.ring)
 

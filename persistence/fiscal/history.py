@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, time, timedelta
 from decimal import Decimal
+from typing import Any
 
 import sqlalchemy as sa
 
 from persistence.db.connection import Connection
+from persistence.fiscal.issued import SUBSTITUTA
 from persistence.people.channels import counts
 from persistence.people.companies import Empresa, company_columns, company_of
 from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_processada
@@ -87,6 +90,45 @@ _ISSUED = (
 )
 _SUMMED = _IN_PERIOD.order_by(nfse_emissao.c.id.desc()).limit(sa.bindparam("b_limit", type_=sa.Integer)).subquery()
 _SUM = sa.select(sa.func.count().label("quantas"), sa.func.sum(_SUMMED.c.valor_servico).label("soma"))
+# Of a month by the competence that stands on the note, cancelled ones too.
+_CLOSING = (
+    sa.select(
+        nfse_emissao.c.id,
+        nfse_processada.c.numero,
+        nfse_processada.c.chave,
+        nfse_processada.c.status,
+        nfse_processada.c.cancelado_em,
+        SUBSTITUTA.label("substituida_por"),
+        DAY.label("dia"),
+        nfse_emissao.c.competencia,
+        nfse_emissao.c.ambiente,
+        nfse_emissao.c.valor_servico,
+        nfse_emissao.c.descricao_servico,
+        nfse_emissao.c.tomador_documento,
+        cliente_tomador.c.razao_social,
+        nfse_emissao.c.bytes,
+        (nfse_emissao.c.intencao["iss_retido"].as_boolean() == sa.true()).label("iss_retido"),
+    )
+    .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
+    .join(cliente_tomador, cliente_tomador.c.id == nfse_emissao.c.tomador_id)
+    .where(
+        nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"),
+        nfse_emissao.c.competencia >= sa.bindparam("b_inicio", type_=sa.Date),
+        nfse_emissao.c.competencia < sa.bindparam("b_depois", type_=sa.Date),
+        sa.text(counts("nfse_emissao")),
+    )
+    .order_by(nfse_emissao.c.id)
+    .limit(sa.bindparam("b_limit", type_=sa.Integer))
+)
+_NUMBERS_THERE = (
+    sa.select(nfse_processada.c.numero)
+    .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
+    .where(
+        nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"),
+        sa.text(counts("nfse_emissao")),
+        nfse_processada.c.numero == sa.any_(sa.bindparam("b_numeros", type_=sa.ARRAY(sa.Text))),
+    )
+)
 _ISSUER = (
     sa.select(empresa, *company_columns())
     .join(nfse_emissao, nfse_emissao.c.prestador_id == empresa.c.id)
@@ -117,6 +159,21 @@ async def total_issued(connection: Connection, empresa_id: int, periodo: MesOuAn
     values = {**_bounds(empresa_id, periodo), "b_limit": most + 1}
     row = (await connection.execute(_SUM, values)).one()
     return (row.soma or Decimal("0.00")) if row.quantas <= most else None
+
+
+async def closing(connection: Connection, empresa_id: int, mes: MesOuAno, most: int) -> list[Any]:
+    """Return the rows of a company's notes of a month by their competence, cancelled ones too, oldest first.
+
+    At most ``most``. Notes of practice are left out once the company issues in earnest.
+    """
+    values = {"b_empresa": empresa_id, "b_inicio": mes.inicio, "b_depois": mes.depois, "b_limit": most}
+    return list(await connection.execute(_CLOSING, values))
+
+
+async def without_note(connection: Connection, empresa_id: int, numeros: Sequence[str]) -> list[str]:
+    """Return which of these numbers no note of the company has, in their order."""
+    there = set((await connection.execute(_NUMBERS_THERE, {"b_empresa": empresa_id, "b_numeros": numeros})).scalars())
+    return [numero for numero in numeros if numero not in there]
 
 
 def _bounds(empresa_id: int, periodo: MesOuAno) -> dict[str, object]:

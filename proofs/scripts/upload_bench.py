@@ -25,6 +25,7 @@ from aiohttp.test_utils import TestServer
 from bot.process.run import settle
 from operations.api import make_key
 from operations.company import add_company
+from operations.month import kept_documents
 from persistence.db.engine import Database
 from persistence.db.migrate import upgrade
 from persistence.embedded import Embedded
@@ -36,6 +37,7 @@ from webhooks.api.app import create_api, mount
 from webhooks.api.batches import BUDGET
 from webhooks.api.call import ApiDeps
 from webhooks.bodies import Bodies
+from webhooks.month import Months
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -99,7 +101,8 @@ async def measure(url: str, home: Path) -> None:
     await add_company(database, COMPANY, Canal("plugnotas"))
     (chave,) = await make_key(database, [COMPANY.cnpj], [], Ambiente.PRODUCAO, tudo=True)
     inbox = Inbox(database, 0.0)
-    deps = ApiDeps(database, Bodies(), inbox, Ambiente.PRODUCAO, Bodies(large_budget=BUDGET), mails=True)
+    months = Months(database, kept_documents(database, ()))
+    deps = ApiDeps(database, Bodies(), inbox, Ambiente.PRODUCAO, Bodies(large_budget=BUDGET), months, mails=True)
     app = web.Application()
     mount(app, create_api(deps))
     async with TestServer(app) as server:

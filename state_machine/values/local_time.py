@@ -84,6 +84,13 @@ class MesOuAno:
         return date(self.ano + (self.mes in {None, len(_MESES)}), (self.mes or 0) % len(_MESES) + 1, 1)
 
     @property
+    def anterior(self) -> MesOuAno:
+        """The one before."""
+        if self.mes is None:
+            return MesOuAno(self.ano - 1)
+        return MesOuAno(self.ano - (self.mes == 1), (self.mes - 2) % len(_MESES) + 1)
+
+    @property
     def prefixo(self) -> str:
         """How its days begin in ISO 8601: "2026-10-", "2026-"."""
         return f"{self.ano}-{self.mes:02}-" if self.mes else f"{self.ano}-"

@@ -14,16 +14,39 @@ from typing import Final
 import structlog
 from aiohttp import hdrs, web
 
+from operations.month import Mes, MonthError, month_named
 from persistence.db.connection import is_outage
 from webhooks.api import batches
-from webhooks.api.call import DEPS, ApiCall, ApiDeps, caller, company
+from webhooks.api.call import DEPS, ApiCall, ApiDeps, as_json, caller, company
 from webhooks.api.problems import RETRY, ProblemError, document
 from webhooks.api.submission import CLIENTES, PREFIX, PROPOSTAS, submit
+from webhooks.month import FILE, asked
 
-Act = Callable[[ApiCall], Awaitable[web.Response]]
+Act = Callable[[ApiCall], Awaitable[web.StreamResponse]]
 
 
 log = structlog.get_logger(__name__)
+
+
+async def _month(call: ApiCall) -> Mes:
+    try:
+        return await call.deps.months.read(call.empresa_id, month_named(call.request.match_info["mes"]))
+    except MonthError as error:
+        raise ProblemError("nao_encontrado", str(error)) from None
+
+
+async def month_total(call: ApiCall) -> web.Response:
+    """Show how many notes a month has by their competence, the sum without cancelled ones, and what is missing."""
+    mes = await _month(call)
+    standing = sum(linha.vale for linha in mes.linhas)
+    told = {"notas": standing, "canceladas": len(mes.linhas) - standing, "total": str(mes.total), "faltam": mes.faltam}
+    return as_json({"mes": call.request.match_info["mes"], **told})
+
+
+async def month_file(call: ApiCall) -> web.StreamResponse:
+    """Answer with the month's ZIP, CSV or XLSX."""
+    return await call.deps.months.send(call.request, await _month(call), asked(call.request)[1])
+
 
 # By path: what each method does, and the scope of a key that may. A path parameter is a number, what is none is another
 # address.
@@ -33,6 +56,8 @@ ROUTES: Final[Mapping[str, Mapping[str, tuple[str, Act]]]] = {
     "/propostas": {"POST": ("propostas:escrever", PROPOSTAS.create)},
     "/propostas/{id:[0-9]{1,19}}": {"GET": ("propostas:ler", PROPOSTAS.show)},
     "/propostas/{id:[0-9]{1,19}}/submeter": {"POST": ("propostas:submeter", submit)},
+    f"/fechamentos/{FILE}": {"GET": ("propostas:ler", month_file)},
+    "/fechamentos/{mes:20[0-9]{2}-[0-9]{2}}": {"GET": ("propostas:ler", month_total)},
     "/lotes": {"GET": ("lotes:ler", batches.show_all), "POST": ("lotes:escrever", batches.create)},
     "/lotes/{id:[0-9]{1,19}}": {"GET": ("lotes:ler", batches.show)},
     "/lotes/{id:[0-9]{1,19}}/linhas": {"GET": ("lotes:ler", batches.show_rows)},
@@ -80,7 +105,7 @@ def _told(acts: Mapping[str, tuple[str, Act]]) -> Callable[[web.Request], Awaita
     return answer
 
 
-async def _done(request: web.Request, acts: Mapping[str, tuple[str, Act]], correlacao: str) -> web.Response:
+async def _done(request: web.Request, acts: Mapping[str, tuple[str, Act]], correlacao: str) -> web.StreamResponse:
     deps = request.app[DEPS]
     who = await caller(request, deps)
     if not acts:

@@ -37,7 +37,7 @@ from persistence.idempotency.records import input_hash
 from state_machine.mailing.delivery import EstadoLinha, EstadoLote, TipoLote
 from state_machine.mailing.reading import ASSUNTO_MAX, LARGEST, MENSAGEM_MAX, REVISAO, ListRefusedError
 from state_machine.values.text import REPLACEMENT
-from webhooks.api.call import ApiCall, too_much
+from webhooks.api.call import ApiCall, as_json, too_much
 from webhooks.api.problems import PROBLEMAS, RETRY, ProblemError, invalid
 from webhooks.api.problems import field as wrong
 from webhooks.api.submission import PREFIX, REPLAYED, Corpo, check_environment, under_way
@@ -227,7 +227,7 @@ async def _taken_in(call: ApiCall) -> web.Response:
     headers = {"Location": f"{PREFIX}/lotes/{lote_id}"} | ({} if before is None else {REPLAYED: "true"})
     aviso = _SAME_NAME if body is not None and body.repetir and not first else None
     told = _told(await _standing(call, lote_id), created=created, aviso=aviso)
-    return _answer(told, CREATED if first else 200, headers)
+    return as_json(told, CREATED if first else 200, headers)
 
 
 async def confirm(call: ApiCall) -> web.Response:
@@ -252,12 +252,12 @@ async def confirm(call: ApiCall) -> web.Response:
         found, _, before = await _once(call, key, CONFIRM_BATCH, corpo, say_yes)
     except AnotherRevisionError as error:
         raise ProblemError("revisao_diferente", f"Nada foi enviado: {error}.") from error
-    return _answer(_told(await _standing(call, found)), 200, {} if before is None else {REPLAYED: "true"})
+    return as_json(_told(await _standing(call, found)), 200, {} if before is None else {REPLAYED: "true"})
 
 
 async def show(call: ApiCall) -> web.Response:
     """Show one of the company's batches. Raises ``ProblemError`` 404."""
-    return _answer(_told(await _standing(call, call.id)), 200, {})
+    return as_json(_told(await _standing(call, call.id)), 200, {})
 
 
 async def show_all(call: ApiCall) -> web.Response:
@@ -429,8 +429,4 @@ def _read(model: type[Model], raw: Any) -> tuple[Model | None, ProblemError | No
 def _paged(shown: list[dict[str, Any]], limit: int, ids: list[int]) -> web.Response:
     """Answer with ``limit`` of what was found; one more was asked for, which says whether there is a next page."""
     proximo = str(ids[limit - 1]) if len(ids) > limit else None
-    return _answer({"itens": shown[:limit], "proximo": proximo}, 200, {})
-
-
-def _answer(body: dict[str, Any], status: int, headers: dict[str, str]) -> web.Response:
-    return web.json_response(body, status=status, headers=headers)
+    return as_json({"itens": shown[:limit], "proximo": proximo}, 200, {})

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Final
 
+import orjson
 from aiohttp import hdrs, web
 
 from persistence.api.keys import Holder, holder
@@ -25,6 +26,7 @@ from state_machine.values.errors import ProsaError
 from state_machine.values.text import read_json
 from webhooks.api.problems import RETRY, ProblemError
 from webhooks.bodies import SMALL, Bodies, read_body
+from webhooks.month import Months
 
 _VISIBLE: Final = re.compile(r"[!-~]{1,255}")  # ASCII without the space: what a header carries unchanged
 
@@ -124,6 +126,7 @@ class ApiDeps:
     inbox: Inbox
     ambiente: Ambiente
     lists: Bodies
+    months: Months
     strict: bool = True
     mails: bool = False
     bounds: Bounds = field(default_factory=Bounds)
@@ -176,6 +179,11 @@ class ApiCall:
         except ValueError:
             why = "Nada foi guardado. Confira aspas, vírgulas, números e nomes repetidos."
             raise ProblemError("json_invalido", why) from None
+
+
+def as_json(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    """Answer with JSON as everywhere here: UTF-8, nothing between its parts."""
+    return web.Response(body=orjson.dumps(body), status=status, content_type=_JSON, headers=headers)
 
 
 async def caller(request: web.Request, deps: ApiDeps) -> Holder:

@@ -30,6 +30,7 @@ from aiohttp.hdrs import METH_ANY
 from aiohttp.typedefs import Handler
 
 from operations.channel import KnownChannels
+from operations.month import kept_documents
 from persistence.access import sessions as staff_sessions
 from persistence.access.accounts import Papel
 from persistence.access.views import AT_MOST
@@ -52,6 +53,7 @@ from webhooks.console.pages import case, figures, people, queue, records, search
 from webhooks.console.render import export
 from webhooks.console.render.format import environment
 from webhooks.console.render.model_spend import Preco
+from webhooks.month import FILE, Months
 from webhooks.whatsapp_payload import Network
 
 TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -150,6 +152,9 @@ ROTAS: Final[tuple[Rota, ...]] = (
     ),
     Rota("GET", "/empresas", Papel.LEITURA, "empresas, com o que cada uma pede", companies.listed),
     Rota("GET", "/empresas/{numero}", Papel.LEITURA, "uma empresa: canal, códigos, pessoas, mês", companies.show),
+    Rota(
+        "GET", f"/empresas/{{numero}}/fechamento/{FILE}", Papel.SUPERVISOR, "o mês em ZIP, CSV ou XLSX", companies.month
+    ),
     Rota("POST", "/empresas/{numero}/{mudanca}", Papel.SUPERVISOR, "mudar uma empresa, com motivo", changes.act),
     Rota("GET", "/lotes", Papel.LEITURA, "listas que viram e-mails, e até onde foram", records.lists),
     Rota("POST", "/lotes/{numero}/confirmar", Papel.SUPERVISOR, "enviar o que foi lido de uma lista", records.confirm),
@@ -203,11 +208,13 @@ def create_console(
     channels: KnownChannels = MappingProxyType({}),
     origins: Mapping[str, str] = MappingProxyType({}),
     proxies: Sequence[Network] = (),
+    months: Months | None = None,
 ) -> web.Application:
     """Build the application; ``secure`` is false only where there is no https (the demo on 127.0.0.1).
 
     ``preco``: what the model costs, where the operator said it. ``channels``: the channels that a company may be given.
     ``origins``: what staff read of each kind of origin. ``proxies``: whose X-Forwarded-For is believed.
+    ``months``: where the months of companies are read.
     """
     app = web.Application()  # no middleware: aiohttp would lead every webhook past it, at a tenth of its cost
     app[DEPS] = ConsoleDeps(
@@ -223,6 +230,7 @@ def create_console(
         origins=origins,
         proxies=proxies,
         bodies=Bodies(trusted=proxies),
+        months=months or Months(database, kept_documents(database, ())),
     )
     for rota in ROTAS:
         app.router.add_route(rota.metodo, rota.caminho, _worded(forms_are_ours(guarded(rota))))

@@ -27,6 +27,7 @@ from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 from webhooks.bodies import Bodies
 from webhooks.console.render.model_spend import Preco
+from webhooks.month import Months
 from webhooks.whatsapp_payload import Network
 
 SENHA_MIN: Final = 12  # characters; ASVS 5.0 6.2.1 asks for 8 and recommends 15, the second factor makes up for it
@@ -112,6 +113,7 @@ class ConsoleDeps:
     cofre: Vault
     secure: bool
     templates: jinja2.Environment
+    months: Months
     preco: Preco | None = None
     vivas: LiveSessions | None = None  # what Redis holds; an erasure reaches it
     channels: KnownChannels = field(default_factory=dict)

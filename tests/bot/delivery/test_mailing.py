@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from bot.delivery import mailing
-from bot.delivery.mailing import SEND_WITHIN, Attachments, Mailing, MailPolicy, NoteFiles
+from bot.delivery.mailing import SEND_WITHIN, Documents, Mailing, MailPolicy, NoteFiles
 from bot.loops.pump import Pump
 from gateway.mail.client import MailConnection, mail_tls
 from gateway.mail.message import MailServer
@@ -61,7 +61,7 @@ async def sending(
 
 def files(database: Database) -> NoteFiles:
     """What nobody asks here: these mails carry none."""
-    return NoteFiles(database, Attachments(database, cast("Any", None), cast("Any", None)))
+    return NoteFiles(database, Documents(database, cast("Any", None)))
 
 
 async def due(database: Database) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pytest
 
-from bot.delivery.mailing import Attachments, Mailing, MailPolicy, NoteFiles
+from bot.delivery.mailing import Documents, Mailing, MailPolicy, NoteFiles
 from bot.loops.pump import Pump
 from gateway.lines import Lines
 from gateway.mail.client import MailConnection, mail_tls
@@ -92,7 +92,7 @@ async def test_a_mail_carries_its_notes(database: Database) -> None:
     await database.pool.execute(gone, emissions["bia"])
 
     box = Mailbox()
-    files = NoteFiles(database, Attachments(database, cast("Any", None), cast("Any", Gateway())))  # nothing is fetched
+    files = NoteFiles(database, Documents(database, cast("Any", Gateway())))  # nothing is fetched
     async with box.listening() as port:
         server = MailServer("smtp+plain", "127.0.0.1", port)
         mailing = Mailing(database, lambda: MailConnection(server, mail_tls(None)), POLICY, Metrics(), files)
@@ -123,7 +123,7 @@ async def test_a_pdf_that_is_drawn_here_is_drawn_anew_for_every_copy(database: D
     emission = await issued(database, CUSTOMERS["ana"], "77", date(2026, 11, 3))
     await database.pool.execute("UPDATE nfse_emissao SET id_externo = 'ext' WHERE id = $1", emission)
     gateway = Gateway(draws=True)
-    attachments = Attachments(database, cast("Any", None), cast("Any", gateway))
+    attachments = Documents(database, cast("Any", gateway))
 
     async def copy(formato: Literal["pdf", "xml"] = "pdf") -> bytes | None:
         found = await attachments.fetch(emission, formato)

@@ -11,6 +11,7 @@ from aiohttp.test_utils import TestServer
 
 from operations.api import make_key
 from operations.company import add_company
+from operations.month import kept_documents
 from persistence.db.engine import Database
 from persistence.queue.inbox import Inbox
 from proofs.demo.world import COMPANY
@@ -20,6 +21,7 @@ from webhooks.api.app import create_api, mount
 from webhooks.api.batches import BUDGET
 from webhooks.api.call import ApiDeps, Bounds
 from webhooks.bodies import Bodies
+from webhooks.month import Months
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -110,7 +112,17 @@ async def erp(opened: Database, request: Any) -> AsyncIterator[Erp]:
     app = web.Application()
     lists = Bodies(large_budget=BUDGET)
     inbox = Inbox(opened, 0)
-    deps = ApiDeps(opened, Bodies(), inbox, Ambiente.PRODUCAO, lists, strict=strict, mails=True, bounds=bounds)
+    deps = ApiDeps(
+        opened,
+        Bodies(),
+        inbox,
+        Ambiente.PRODUCAO,
+        lists,
+        Months(opened, kept_documents(opened, ())),
+        strict=strict,
+        mails=True,
+        bounds=bounds,
+    )
     mount(app, create_api(deps))
     connector = TCPConnector(limit=0)
     async with TestServer(app) as server, ClientSession(connector=connector) as session:

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from operations.month import MonthError
+from persistence.audit import records as audit
 from persistence.people import channels, services
 from persistence.staff import companies as staff_companies
 from persistence.staff.companies import OUTSIDE, TROUBLE
@@ -18,6 +20,7 @@ from webhooks.console.pages.queue import PAGE, page, whole
 from webhooks.console.render import labels
 from webhooks.console.render.format import Olhar
 from webhooks.console.render.labels import cidade
+from webhooks.month import asked
 
 NAME: Final = 100  # characters of a company's name that are looked for
 CANAIS: Final = {"plugnotas": "PlugNotas", "nacional": "Emissor Nacional"}
@@ -82,6 +85,7 @@ async def company_page(
         servicos=found.servicos,
         pessoas=found.pessoas,
         mes=found.mes,
+        meses=(found.mes, found.mes.anterior),
         emitidas=found.emitidas,
         abertas=found.abertas[:TROUBLE],
         mais=len(found.abertas) > TROUBLE,
@@ -103,6 +107,31 @@ async def company_page(
         olhar=Olhar(),
         chave=lambda: secrets.token_urlsafe(16),
     )
+
+
+async def month(visita: Visita) -> web.StreamResponse:
+    """``GET /console/empresas/{numero}/fechamento/{mes}.{formato}``, audited: it tells whom the notes are for."""
+    quem, months = visita.staff, visita.deps.months
+    empresa_id = whole(visita.request.match_info["numero"]) or 0
+    async with visita.deps.database.transaction() as connection:
+        if await staff_companies.one(connection, quem.alcance, empresa_id) is None:
+            raise web.HTTPNotFound
+        try:
+            periodo, formato = asked(visita.request)
+        except MonthError:
+            raise web.HTTPNotFound from None
+        await audit.write(
+            connection,
+            staff_id=quem.id,
+            quem=quem.nome,
+            acao="exportou",
+            alvo=f"{periodo}, {formato}",
+            empresa_id=empresa_id,
+        )
+    try:
+        return await months.send(visita.request, await months.read(empresa_id, periodo), formato)
+    except MonthError as error:
+        raise web.HTTPUnprocessableEntity(text=str(error)) from None
 
 
 def lacks(visita: Visita, company: Any, servicos: Sequence[Servico]) -> str | None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from datetime import date, timedelta
-from decimal import Decimal
 from typing import Any, Final
 
 import orjson
 from aiohttp import web
 
+from operations.month import decimal_comma, sheet
 from persistence.audit import records as audit
 from persistence.staff import search as staff_export
 from state_machine.cancellation.machine import StatusNota
@@ -23,7 +21,6 @@ LIMIT: Final = 10_000  # rows; more is a report, not a list
 _LONGEST_MONTH: Final = 31  # days: from a first day it always leads into the next month
 _CNPJ: Final = 14  # characters; a company's name is no person's
 NOTAS: Final = {"autorizado": "autorizada", "cancelamento_pendente": "cancelamento pedido"}
-_FORMULA: Final = (*"=+-@\t\r\n", *"＝＋－＠")
 
 
 async def show(visita: Visita) -> web.StreamResponse:
@@ -70,8 +67,8 @@ def _row(row: Any, olhar: Olhar) -> dict[str, str]:
         "empresa": row.razao_social,
         "cliente": (row.cnpj_razao_social or "") if company else olhar.pessoa(row.cnpj_razao_social),
         "documento": olhar.documento(row.cnpj),
-        "valor": _decimal(row.valor_servico if row.valor_servico is not None else row.valor),
-        "iss_percentual": _decimal(staff_export.export_rate(row.bytes)),
+        "valor": decimal_comma(row.valor_servico if row.valor_servico is not None else row.valor),
+        "iss_percentual": decimal_comma(staff_export.export_rate(row.bytes)),
         "servico": olhar.texto(row.descricao_servico),
         "telefone": olhar.telefone(row.wa_id),
         "sessao_id": row.sessao_id,
@@ -89,19 +86,3 @@ def _standing(row: Any) -> str:
     if row.nota == StatusNota.CANCELADO:
         return "substituída" if row.substituida_por else "cancelada"
     return str(NOTAS.get(row.nota, row.nota)) if row.nota else ESTADOS.get(row.estado, (row.estado, ""))[0]
-
-
-def _decimal(value: Decimal | None) -> str:
-    """Write an amount as a Brazilian spreadsheet reads one: decimal comma, no dots for thousands."""
-    return "" if value is None else f"{value:f}".replace(".", ",")
-
-
-def sheet(rows: list[dict[str, str]]) -> bytes:
-    """Return CSV that opens well in Brazilian spreadsheets, and in which no cell is a formula."""
-    out = io.StringIO()
-    names = list(rows[0]) if rows else ["numero"]
-    writer = csv.DictWriter(out, names, delimiter=";")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: f"'{value}" if value.startswith(_FORMULA) else value for name, value in row.items()})
-    return out.getvalue().encode("utf-8-sig")

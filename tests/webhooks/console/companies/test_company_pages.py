@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from gateway.registry import REGISTRY
@@ -14,6 +15,7 @@ from persistence.access.accounts import Papel
 from persistence.national import elsewhere
 from persistence.national.elsewhere import NotaDeFora
 from state_machine.protocol.channel import Ambiente, Canal
+from tests import stored_work
 from tests.narrowing import group
 from tests.webhooks.console.conftest import COMPANIES
 
@@ -34,6 +36,27 @@ LOJAS = """
 INSERT INTO empresa (cnpj, razao_social, inscricao_municipal, municipio_ibge, regime, codigo_servico)
 SELECT 'loja ' || n, 'LOJA ' || to_char(51 - n, 'FM00'), '1', '3550308', 'mei', '170101' FROM generate_series(0, 51) n
 """
+
+
+async def test_a_supervisor_takes_the_month_for_the_accountant(office: Office) -> None:
+    """In three forms, audited; who sees another company finds nothing."""
+    _, empresa_id = await stored_work.issued(office.database, "1")
+    page = f"/console/empresas/{empresa_id}"
+    async with office.at_work(Papel.SUPERVISOR) as supervisor:
+        assert f'href="{page}/fechamento/' in (await supervisor.get(page))[1]
+        status, text = await supervisor.get(f"{page}/fechamento/2026-11.csv")
+        assert (status, "TOTAL" in text) == (200, True)
+        assert (await supervisor.get(f"{page}/fechamento/2026-13.csv"))[0] == HTTPStatus.NOT_FOUND
+        assert (await supervisor.get(f"/console/empresas/{empresa_id + 999}/fechamento/2026-11.csv"))[
+            0
+        ] == HTTPStatus.NOT_FOUND
+    async with office.at_work(Papel.SUPORTE) as support:
+        assert "/fechamento/" not in (await support.get(page))[1]
+        assert (await support.get(f"{page}/fechamento/2026-11.csv"))[0] == HTTPStatus.FORBIDDEN
+    told = "SELECT acao, alvo FROM auditoria WHERE empresa_id = $1"
+    assert [tuple(each) for each in await office.database.pool.fetch(told, empresa_id)] == [
+        ("exportou", "novembro de 2026, csv")
+    ]
 
 
 async def test_a_company_is_shown_whole(office: Office) -> None:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from operations.month import sheet
 from persistence.access.accounts import Papel
 from persistence.fiscal import suspension
 from persistence.staff import dashboard
 from state_machine.protocol.channel import Ambiente
 from tests.narrowing import group
 from tests.road.road_people import until
-from webhooks.console.render.export import month, sheet
+from webhooks.console.render.export import month
 from webhooks.console.render.model_spend import bars, columns
 
 if TYPE_CHECKING:

@@ -1,0 +1,364 @@
+"""The month of a company for its accountant: a ZIP with the PDF and the XML of each note, and their list.
+
+The month is the note's competence. Cancelled and replaced notes are there and marked, and count in no total.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import csv
+import hashlib
+import hmac
+import io
+import re
+import shutil
+import time
+import zipfile
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, Final, Literal
+
+from operations.protocol import CommandRefusedError
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
+from persistence.fiscal import history, notes
+from persistence.people import channels
+from persistence.staff.search import export_rate
+from state_machine.cancellation.machine import StatusNota
+from state_machine.invoice.session import file_name
+from state_machine.protocol.channel import Ambiente
+from state_machine.protocol.emission import Arquivo
+from state_machine.values.documents import CNPJ, DocumentoInvalido, formata_documento
+from state_machine.values.errors import ProsaError
+from state_machine.values.local_time import SAO_PAULO, MesOuAno
+
+Formato = Literal["zip", "csv", "xlsx"]
+Fetch = Callable[[int, Literal["pdf", "xml"]], Awaitable[object]]
+"""Returns a note's document (``Arquivo``) by its emission, or anything else where it can't be had now."""
+
+MIME: Final[dict[Formato, str]] = {
+    "zip": "application/zip",
+    "csv": "text/csv",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+MOST: Final = 5_000  # notes of a month; a ZIP of them has some hundred megabytes
+_SPAN: Final = 2_000  # numbers among which gaps are looked for
+_IN_MEMORY: Final = 8 * 1024 * 1024  # bytes of a ZIP; what is larger waits on disk
+_LINK_DAYS: Final = 7
+_MONTH: Final = re.compile(r"(20\d\d)-(0[1-9]|1[0-2])")
+_FORMULA: Final = (*"=+-@\t\r\n", *"＝＋－＠")
+_MONEY: Final = ("valor", "iss_percentual")
+_MARK: Final = {"cancelada": "-CANCELADA", "substituída": "-SUBSTITUIDA"}
+
+
+class MonthError(CommandRefusedError):
+    """There is no such month, or it has more notes than fit."""
+
+    code = "mes_invalido"
+
+
+class LinkOfMonthError(ProsaError, LookupError):
+    """The link is none of ours, or its days are over."""
+
+    code = "link_do_mes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotaDoMes:
+    """A note of the month. ``situacao``: autorizada, cancelamento pedido, cancelada, substituída. Amounts in BRL."""
+
+    emissao_id: int
+    numero: str
+    situacao: str
+    emitida_em: date
+    competencia: date
+    cliente: str
+    documento: str
+    servico: str
+    valor: Decimal
+    iss_percentual: Decimal | None
+    iss_retido: bool
+    cancelada_em: date | None
+    substituida_por: str | None
+    chave: str | None
+
+    @property
+    def vale(self) -> bool:
+        """Whether it counts in the total."""
+        return self.situacao not in _MARK
+
+
+@dataclass(frozen=True, slots=True)
+class Mes:
+    """A company's month. ``faltam``: numbers between the first and the last that no note here has."""
+
+    cnpj: str
+    periodo: MesOuAno
+    linhas: tuple[NotaDoMes, ...]
+    faltam: tuple[str, ...] = ()
+    practice: bool = False
+
+    @property
+    def total(self) -> Decimal:
+        """The sum of what stands, in BRL."""
+        return sum((linha.valor for linha in self.linhas if linha.vale), Decimal("0.00"))
+
+    @property
+    def nome(self) -> str:
+        """What its files are called, without an end."""
+        return f"fechamento-{self.cnpj}-{self.periodo.prefixo[:-1]}" + ("-sem-valor-fiscal" * self.practice)
+
+
+@dataclass(slots=True)
+class MonthZip:
+    """A ZIP, open at its beginning; the caller closes it. ``sem_arquivo``: names of what could not be had now."""
+
+    arquivo: IO[bytes]
+    sem_arquivo: list[str] = field(default_factory=list)
+
+
+def month_named(texto: str) -> MesOuAno:
+    """Read ``2026-11``. Raises ``MonthError``."""
+    if (found := _MONTH.fullmatch(texto)) is None:
+        raise MonthError(f"“{texto[:20]}” não é um mês: ele se escreve como 2026-11. Nada foi gravado.")
+    return MesOuAno(int(found[1]), int(found[2]))
+
+
+async def month_of(connection: Connection, empresa_id: int, cnpj: str, periodo: MesOuAno) -> Mes:
+    """Return a company's month as it stands now. Raises ``MonthError`` for one of more notes than fit."""
+    rows = await history.closing(connection, empresa_id, periodo, MOST + 1)
+    if len(rows) > MOST:
+        raise MonthError(f"{periodo} tem mais de {MOST} notas, e o fechamento para aí. Nada foi gravado.")
+    numbers = sorted(int(row.numero) for row in rows if row.numero.isascii() and row.numero.isdecimal())
+    between = range(numbers[0], numbers[-1]) if numbers and numbers[-1] - numbers[0] <= _SPAN else range(0)
+    open_ones = [str(number) for number in between if number not in set(numbers)]
+    missing = await history.without_note(connection, empresa_id, open_ones) if open_ones else []
+    practice = any(row.ambiente == Ambiente.HOMOLOGACAO for row in rows)
+    return Mes(cnpj, periodo, tuple(map(_linha, rows)), tuple(missing), practice)
+
+
+def _linha(row: Any) -> NotaDoMes:
+    cancelled = row.status == StatusNota.CANCELADO
+    asked = row.status == StatusNota.CANCELAMENTO_PENDENTE
+    standing = "cancelamento pedido" if asked else "autorizada"
+    return NotaDoMes(
+        emissao_id=row.id,
+        numero=row.numero,
+        situacao=("substituída" if row.substituida_por else "cancelada") if cancelled else standing,
+        emitida_em=date.fromisoformat(row.dia),
+        competencia=row.competencia,
+        cliente=row.razao_social or "",
+        documento=formata_documento(row.tomador_documento),
+        servico=row.descricao_servico,
+        valor=row.valor_servico,
+        iss_percentual=export_rate(row.bytes),
+        iss_retido=bool(row.iss_retido),
+        cancelada_em=row.cancelado_em and row.cancelado_em.astimezone(SAO_PAULO).date(),
+        substituida_por=row.substituida_por,
+        chave=row.chave,
+    )
+
+
+def sheet(rows: Sequence[dict[str, str]], columns: Sequence[str] | None = None) -> bytes:
+    """Return CSV that opens well in Brazilian spreadsheets, and in which no cell is a formula."""
+    out = io.StringIO()
+    names = list(columns or (rows[0] if rows else ["numero"]))
+    writer = csv.DictWriter(out, names, delimiter=";", restval="")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: f"'{value}" if value.startswith(_FORMULA) else value for name, value in row.items()})
+    return out.getvalue().encode("utf-8-sig")
+
+
+def decimal_comma(value: Decimal | None) -> str:
+    """Write an amount as a Brazilian spreadsheet reads one: decimal comma, no dots for thousands."""
+    return "" if value is None else f"{value:f}".replace(".", ",")
+
+
+_COLUMNS: Final = tuple(name for name in NotaDoMes.__dataclass_fields__ if name != "emissao_id")
+
+
+def _cells(linha: NotaDoMes) -> dict[str, str]:
+    told: dict[str, str] = {}
+    for name in _COLUMNS:
+        value = getattr(linha, name)
+        match value:
+            case bool():
+                told[name] = "sim" if value else "não"
+            case date():
+                told[name] = f"{value:%d/%m/%Y}"
+            case Decimal() | None if name in _MONEY:
+                told[name] = decimal_comma(value)
+            case _:
+                told[name] = value or ""
+    return told
+
+
+def csv_of(mes: Mes) -> bytes:
+    """Return the list as CSV: a row a note, the total without cancelled ones, and a row a missing number."""
+    rows = [_cells(linha) for linha in mes.linhas]
+    rows.append({"numero": "TOTAL", "situacao": "sem canceladas", "valor": decimal_comma(mes.total)})
+    rows += [{"numero": numero, "situacao": "não está na Prosa"} for numero in mes.faltam]
+    return sheet(rows, _COLUMNS)
+
+
+def xlsx_of(mes: Mes) -> bytes:
+    """Return the list as a workbook whose amounts and days are amounts and days; the total is a formula."""
+    import xlsxwriter  # noqa: PLC0415 - few processes need it
+
+    out = io.BytesIO()
+    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    with xlsxwriter.Workbook(out, options) as book:
+        bold, day = book.add_format({"bold": True}), book.add_format({"num_format": "dd/mm/yyyy"})
+        money = book.add_format({"num_format": "#,##0.00"})
+        page = book.add_worksheet(mes.periodo.prefixo[:-1])
+        page.write_row(0, 0, _COLUMNS, bold)
+        for line, linha in enumerate(mes.linhas, 1):
+            told = _cells(linha)
+            for column, name in enumerate(_COLUMNS):
+                value = getattr(linha, name)
+                if isinstance(value, Decimal):
+                    page.write_number(line, column, float(value), money)
+                elif isinstance(value, date):
+                    page.write_datetime(line, column, value, day)
+                else:
+                    page.write_string(line, column, told[name])
+        end, amount = len(mes.linhas) + 1, _COLUMNS.index("valor")
+        page.write_string(end, 0, "TOTAL", bold)
+        page.write_string(end, 1, "sem canceladas", bold)
+        page.write_number(end, amount, float(mes.total), book.add_format({"bold": True, "num_format": "#,##0.00"}))
+        for line, numero in enumerate(mes.faltam, end + 1):
+            page.write_row(line, 0, (numero, "não está na Prosa"))
+        page.freeze_panes(1, 0)
+        page.autofilter(0, 0, max(1, len(mes.linhas)), len(_COLUMNS) - 1)
+        page.autofit(300)
+    return out.getvalue()
+
+
+async def zip_of(mes: Mes, fetch: Fetch) -> MonthZip:
+    """Return the ZIP: the list in both forms, each note's PDF and XML, and what is missing in a text of its own."""
+    pack = MonthZip(SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - the caller closes it
+    try:
+        with zipfile.ZipFile(pack.arquivo, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(f"{mes.nome}/{mes.nome}.csv", csv_of(mes))
+            archive.writestr(f"{mes.nome}/{mes.nome}.xlsx", xlsx_of(mes))
+            for linha in mes.linhas:
+                for formato in ("pdf", "xml"):
+                    name = _file_name(linha, formato)
+                    found = await fetch(linha.emissao_id, formato)
+                    if isinstance(found, Arquivo):
+                        archive.writestr(f"{mes.nome}/{name}", found.conteudo)
+                    else:
+                        pack.sem_arquivo.append(name)
+            if missing := _missing(mes, pack):
+                archive.writestr(f"{mes.nome}/FALTA.txt", missing)
+    except BaseException:
+        pack.arquivo.close()
+        raise
+    pack.arquivo.seek(0)
+    return pack
+
+
+def _file_name(linha: NotaDoMes, formato: Literal["pdf", "xml"]) -> str:
+    stem, _, end = file_name(linha.numero, formato).rpartition(".")
+    return f"{stem}{_MARK.get(linha.situacao, '')}.{end}"
+
+
+def _missing(mes: Mes, pack: MonthZip) -> str:
+    lines = []
+    if pack.sem_arquivo:
+        lines += ["Arquivos que o emissor não entregou agora; peça de novo mais tarde:", *pack.sem_arquivo, ""]
+    if mes.faltam:
+        lines += ["Números sem nota na Prosa, entre o primeiro e o último do mês:", ", ".join(mes.faltam), ""]
+    return "\r\n".join(lines)
+
+
+def kept_documents(database: Database, drawn: Collection[str]) -> Fetch:
+    """Return what fetches documents that we hold already; ``drawn``: channels whose PDF we draw, from their XML.
+
+    A drawn PDF of a cancelled note is not among them: the kept one lacks its mark.
+    """
+
+    async def fetch(emissao_id: int, formato: Literal["pdf", "xml"]) -> Arquivo | None:
+        async with database.alone() as connection:
+            kept = await notes.document(connection, emissao_id, formato)
+        return None if formato == "pdf" and kept.cancelada and kept.canal.nome in drawn else kept.documento
+
+    return fetch
+
+
+async def file_of(mes: Mes, formato: Formato, fetch: Fetch) -> IO[bytes]:
+    """Return one of the month's files, open at its beginning; the caller closes it."""
+    if formato == "zip":
+        return (await zip_of(mes, fetch)).arquivo
+    return io.BytesIO(csv_of(mes) if formato == "csv" else xlsx_of(mes))
+
+
+async def close_month(database: Database, fetch: Fetch, *, cnpj: str, mes: str, para: Path) -> list[str]:
+    """Write the month's ZIP, CSV and XLSX into a directory and return their names, then what is missing.
+
+    Raises ``CommandRefusedError``.
+    """
+    periodo = month_named(mes)
+    try:
+        numero = CNPJ(cnpj).numero
+    except DocumentoInvalido as error:
+        raise CommandRefusedError(f"{cnpj} não é um CNPJ válido. Nada foi gravado.") from error
+    async with database.alone() as connection:
+        empresa = await channels.company(connection, numero)
+        if empresa is None:
+            raise CommandRefusedError(f"Nenhuma empresa com o CNPJ {cnpj}. Nada foi gravado.")
+        found = await month_of(connection, empresa.id, numero, periodo)
+    pack = await zip_of(found, fetch)
+    try:
+        paths = await asyncio.to_thread(_written, found, pack, para)
+    except OSError as error:
+        raise CommandRefusedError(f"Não foi possível gravar em {para}: {error.strerror}.") from error
+    missing = [f"FALTA: {name}" for name in pack.sem_arquivo]
+    if found.faltam:
+        missing.append(f"FALTA: números sem nota na Prosa: {', '.join(found.faltam)}")
+    return [*map(str, paths), *missing]
+
+
+def _written(mes: Mes, pack: MonthZip, para: Path) -> list[Path]:
+    para.mkdir(parents=True, exist_ok=True)
+    paths = [para / f"{mes.nome}.{end}" for end in MIME]
+    with pack.arquivo, paths[0].open("wb") as out:
+        shutil.copyfileobj(pack.arquivo, out)
+    paths[1].write_bytes(csv_of(mes))
+    paths[2].write_bytes(xlsx_of(mes))
+    return paths
+
+
+def link_token(secret: bytes, empresa_id: int, periodo: MesOuAno) -> str:
+    """Return a token that opens this company's month for a week, whoever holds it."""
+    said = f"{empresa_id}|{periodo.prefixo[:-1]}|{int(time.time()) + _LINK_DAYS * 86_400}".encode()
+    return base64.urlsafe_b64encode(said + b"|" + _sealed(secret, said)).decode().rstrip("=")
+
+
+def link_opened(secrets: Sequence[bytes], token: str) -> tuple[int, MesOuAno]:
+    """Return the company's id and the month of a token. Raises ``LinkOfMonthError``."""
+    try:
+        raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        said, seal = raw[: -_SEAL - 1], raw[-_SEAL:]
+        if not any(hmac.compare_digest(_sealed(secret, said), seal) for secret in secrets):
+            raise LinkOfMonthError
+        empresa_id, month, until = said.decode("ascii").split("|")
+        if int(until) < time.time():
+            raise LinkOfMonthError
+        return int(empresa_id), month_named(month)
+    except (binascii.Error, ValueError) as error:
+        raise LinkOfMonthError from error
+
+
+_SEAL: Final = 32  # bytes
+
+
+def _sealed(secret: bytes, said: bytes) -> bytes:
+    return hmac.digest(secret, b"fechamento|" + said, hashlib.sha256)
