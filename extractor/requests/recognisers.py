@@ -414,7 +414,7 @@ NO_NAMES: Final = _NOTES | _SUMS | _LISTS | _MADE | _STANDS | {"igual", "mesma",
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WordsLeft:
     """A turn, and its words (``said``) without what they name: a month or a year, a note's number, clients."""
 
     plain: str
@@ -432,42 +432,42 @@ class Asked:
         return not self.said.isdisjoint(words)
 
 
-def _copies(turn: Asked) -> bool:
+def _copies(turn: WordsLeft) -> bool:
     return not turn.dated and (turn.has(_RESENDS) or ((turn.again or turn.documented) and turn.has(_SENT)))
 
 
-def _mails(turn: Asked) -> bool:
+def _mails(turn: WordsLeft) -> bool:
     return "email" in turn.said and not turn.dated and (turn.numbered or _copies(turn)) and turn.has(_SENT - {"email"})
 
 
-def _sums(turn: Asked) -> bool:
+def _sums(turn: WordsLeft) -> bool:
     of_what = turn.dated or turn.has(_MADE | _MANY | {"agora", "hoje"}) or (turn.named and turn.has(_COME_TO))
     return not turn.numbered and not turn.again and of_what and turn.has(_SUMS - {"valor"})
 
 
-def _lists(turn: Asked) -> bool:
+def _lists(turn: WordsLeft) -> bool:
     many = turn.has(_MANY) and (turn.dated or turn.has(_MADE | _LISTS))
     return not turn.numbered and not turn.again and (many or (turn.dated and turn.has(_LISTS)))
 
 
-def _stands(turn: Asked) -> bool:
+def _stands(turn: WordsLeft) -> bool:
     of_note = turn.has(_NOTES)
     went_well = {"deu", "certo"} <= turn.said or (of_note and turn.has(_STANDS))
     return not turn.dated and ((turn.has(_ENDED) and (turn.asks or of_note)) or (turn.asks and went_well))
 
 
-def _only(known: AbstractSet[str], means: Callable[[Asked], bool]) -> Callable[[Asked], bool]:
+def _only(known: AbstractSet[str], means: Callable[[WordsLeft], bool]) -> Callable[[WordsLeft], bool]:
     return lambda turn: turn.said - BESIDE <= known and means(turn)
 
 
-def _goes_on(turn: Asked) -> bool:
+def _goes_on(turn: WordsLeft) -> bool:
     return (
         turn.dated and turn.asks and not (turn.again or turn.numbered) and turn.plain.lstrip().startswith(("e ", "e,"))
     )
 
 
 # What a turn asks for of which no word says anything else, beside those that say nothing.
-ONLY_ASKS: Final[tuple[Recogniser[RequestKind, Asked], ...]] = (
+ONLY_ASKS: Final[tuple[Recogniser[RequestKind, WordsLeft], ...]] = (
     Recogniser(RequestKind.TOTAL, "e mês passado?", _only(frozenset(), _goes_on)),
     Recogniser(RequestKind.EMAIL, "manda a nota 3 por e-mail", _only(_SENT | _NOTES, _mails)),
     Recogniser(RequestKind.SEGUNDA_VIA, "reenvia a nota 3", _only(_SENT | _NOTES, _copies)),

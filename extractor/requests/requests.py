@@ -142,7 +142,7 @@ def _only_asks(texto: str, text: Text) -> Pedido | None:
         left = left.replace(nome, " ")
     said = frozenset(_TOKEN.findall(left))
     turn = (said, dated, again, number is not None, bool(clientes), documented, "?" in plain)
-    row = table.first(table.ONLY_ASKS, table.Asked(plain, text.stems, *turn))
+    row = table.first(table.ONLY_ASKS, table.WordsLeft(plain, text.stems, *turn))
     if row is None:
         return None
     numero = as_number(number["n"]) if number else None

@@ -71,6 +71,8 @@ NAMED: Final = re.compile(
     r"iphone|filial|sprint|dente|capitulo|galaxy|art|rrt|trt|nbr|nr|iso|ie:|im:|insc\.?|windows|excel|office|"
     r"playstation|xbox|remessa|romaneio|cid|versao|nivel|unidade consumidora|orcamento n[º°o]|order|"
     r"ticket)\s{0,9}+(?:(?:n[º°.]?|numero|num|nr)(?![a-z])\.?)?\s{0,9}+[:#.-]?\s{0,9}+"
+    r"|\b(?:fase|etapa|modulo|parcela|parte|setor|faixa|torre|turma|ciclo|estagio|pavimento)"
+    r"\s{1,3}(?=\d{1,2}\s{1,3}(?:r\$ ?)?\d)"  # and then the amount: "fase 2 600"
     r"|\b(?:d[ae]|na|pela|conforme) os\s{0,9}+"  # an article would be "das" or "nas"
     r"|(?:os|o\.s\.?|ordem|contrato|proposta|orcamento|projeto|conta|casa|unidade|loja|box|"
     r"nota(?: fiscal)?|turma|grupo|"

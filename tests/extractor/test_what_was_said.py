@@ -328,3 +328,24 @@ def test_a_name_behind_the_document_is_no_work_and_work_no_name(said: str, nome:
     read_ = read(said)
     found = {c.campo: c.valor for c in read_.candidates}
     assert (found.get(Campo.NOME), found.get(Campo.DESCRICAO), amount(read_)) == (nome, servico, "210.00")
+
+
+# Words of which work has several, by number.
+PARTS = ("fase", "etapa", "módulo", "parcela", "setor", "turma", "torre", "lote", "sala", "bloco", "nível")
+
+
+@settings(max_examples=80)
+@given(
+    st.sampled_from(TRADES),
+    st.sampled_from(PARTS),
+    st.integers(1, 12),
+    prices.filter(lambda price: not 1900 < price < 2100),  # a year is asked about
+    st.sampled_from(("", "R$ ", " reais")),
+)
+def test_the_number_of_a_part_of_the_work_belongs_to_its_name(trade, part, number, price, money):
+    """In "pintura fase 2 600" the 2 stays with the phase: it is neither dropped nor read into the amount."""
+    said = f"{price}{money}" if money.startswith(" ") else f"{money}{price}"
+    read_turn = read(f"{trade[0]} {part} {number} {said} pro {CPF}")
+    service = next((c.valor for c in read_turn.candidates if c.campo is Campo.DESCRICAO), "")
+    assert service.endswith(f"{part} {number}"), service
+    assert set(offered(read_turn)) == {f"{price}.00"}
