@@ -12,7 +12,7 @@ from typing import Final
 from extractor.amounts.find import mark_amounts
 from extractor.amounts.value import read_value
 from extractor.contract import WHOLE, Ato, Context, Extraction, Reading
-from extractor.fields.dates import mark_dates
+from extractor.fields.dates import NOT_A_MONTH, mark_dates
 from extractor.fields.description import labelled, read_answer, read_description, service_edit
 from extractor.fields.documents import mark_documents, mark_spoken
 from extractor.fields.people import answered_name, read_document, read_email, read_name, recipient_span
@@ -112,7 +112,8 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
         return RulesReading(Extraction(act), skeleton, limit, unsure=False)
     if act is Ato.REGISTRO and wants.QUESTION.search(text.plain) and documento.candidate is None:
         return RulesReading(Extraction(act), skeleton, limit, unsure=False)
-    extras = [] if act in ACTS_WITHOUT_FIELDS or _asks(text, documento, valor) else _extras(skeleton, limit)
+    asks_only = act in ACTS_WITHOUT_FIELDS or _asks(text, documento, valor)
+    extras = [] if asks_only else _extras(skeleton, limit)
     prose = _prose(skeleton, contexto, (documento, valor), act=act, limit=limit, accompanied=bool(extras))
     if edit is not None:
         prose = _Prose(Reading(candidate=edit.candidate, replaces=True), None, [])
@@ -123,6 +124,8 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
         [r.candidate for r in readings if r.candidate is not None] + extras + ([prose.nome] if prose.nome else [])
     )
     doubts = [r.doubt for r in readings if r.doubt is not None]
+    if not (asks_only or any(c.campo is Campo.COMPETENCIA for c in candidates)):
+        doubts += _no_month(skeleton, limit)
     asks = act is Ato.PERGUNTA and wants.ABOUT.search(text.plain, text.stems)
     clear = frozenset() if asks else _clear(skeleton, contexto, readings, candidates, doubts)
     fields = bool(candidates or doubts)
@@ -166,10 +169,19 @@ def _extras(skeleton: Skeleton, limit: int) -> list[Candidate]:
     if email is not None:
         found.append(email)
     for kind, campo in ((Kind.DAY, Campo.DATA), (Kind.MONTH, Campo.COMPETENCIA)):
-        marks = [m for m in skeleton.marks if m.kind is kind and m.value and m.start < limit]
+        marks = [
+            m for m in skeleton.marks if m.kind is kind and m.value not in {"", None, NOT_A_MONTH} and m.start < limit
+        ]
         if marks:
             found.append(Candidate(campo, marks[-1].value, skeleton.text.verbatim(marks[-1].start, marks[-1].end)))
     return found
+
+
+def _no_month(skeleton: Skeleton, limit: int) -> list[Doubt]:
+    """Ask about a month that no calendar has, which nobody may believe to stand on the invoice."""
+    named = [m for m in skeleton.marks if m.kind is Kind.MONTH and m.value == NOT_A_MONTH and m.start < limit]
+    said = [skeleton.text.verbatim(m.start, m.end) for m in named]
+    return [Doubt(Campo.COMPETENCIA, Motivo.AMBIGUO, each, "esse mês não existe") for each in said[-1:]]
 
 
 @dataclass(frozen=True, slots=True)
