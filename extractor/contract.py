@@ -37,6 +37,22 @@ class Ato(StrEnum):
     FORA = "fora"  # nothing for Prosa
 
 
+class RequestKind(StrEnum):
+    """What a turn without invoice data asks for."""
+
+    CANCELAR_NOTA = "cancelar_nota"  # one that was issued, never the one being made
+    SEGUNDA_VIA = "segunda_via"
+    MINHAS_NOTAS = "minhas_notas"
+    STATUS = "status"
+    ATENDENTE = "atendente"
+    RETOMAR = "retomar"
+    REPETIR = "repetir"
+    PARAR = "parar"
+    EMAIL = "email"  # what was issued, to an address
+    TOTAL = "total"
+    LIMITE_MEI = "limite_mei"
+
+
 # The acts that closed words name, as the corpus and the trained weights call them.
 INTENTS: Final = {
     Ato.DADOS: "informar",

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Final, Protocol, Self
 
-from extractor.contract import INFORMS, TALK, WHOLE, Ato, Context, Extraction
+from extractor.contract import INFORMS, TALK, WHOLE, Ato, Context, Extraction, RequestKind
 from extractor.model.grounding import amounts, ground, pieces, roles, sees_several
 from extractor.model.prompt import ACTS, Meter, Question, Resposta, ask
-from extractor.requests.requests import RequestKind, read_request
+from extractor.requests.requests import read_request
 from extractor.rules import RulesReading, read_turn
 from extractor.text.folding import commands, read
 from extractor.text.marks import GREETING_LINE

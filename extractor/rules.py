@@ -12,11 +12,11 @@ from typing import Final
 from extractor.amounts.find import mark_amounts
 from extractor.amounts.value import read_value
 from extractor.contract import WHOLE, Ato, Context, Extraction, Reading
-from extractor.fields.dates import mark_dates
+from extractor.fields.dates import NOT_A_MONTH, mark_dates
 from extractor.fields.description import labelled, read_answer, read_description, service_edit
 from extractor.fields.documents import mark_documents, mark_spoken
 from extractor.fields.people import answered_name, read_document, read_email, read_name, recipient_span
-from extractor.requests import act_words
+from extractor.requests import recognisers as wants
 from extractor.requests.yes_no import is_yes
 from extractor.text import folding
 from extractor.text.distractors import mark_distractors, mark_named_numbers
@@ -27,19 +27,16 @@ from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
 
 WRONG: Final = (
-    r"(?:errad[oa]s?|incorret[oa]s?|trocad[oa]s?|invalid[oa]s?|diferente|equivocad[oa]|nao (?:ta|"
-    r"esta|eh|era|foi|bate|confere)|veio errad[oa]|saiu errad[oa]|nao existe|wrong|incorrect|"
-    r"nao procede)"
+    r"(?:errad[oa]s?|incorret[oa]s?|trocad[oa]s?|invalid[oa]s?|diferente|equivocad[oa]|nao (?:ta|esta|eh|era|foi|bate|"
+    r"confere)|veio errad[oa]|saiu errad[oa]|nao existe|wrong|incorrect|nao procede)"
 )
 IS: Final = (
-    r"(?:(?:ta|esta|eh|e|foi|ficou|veio|saiu|tava|estava|que|is|aqui|ai|tudo|que eu (?:te )"
-    r"?(?:passei|mandei)|que (?:voce|ce) (?:colocou|botou|pegou)|da nota|do cliente|do servico|"
-    r"do tomador|dele|dela) )*"
+    r"(?:(?:ta|esta|eh|e|foi|ficou|veio|saiu|tava|estava|que|is|aqui|ai|tudo|que eu (?:te )?(?:passei|mandei)|"
+    r"que (?:voce|ce) (?:colocou|botou|pegou)|da nota|do cliente|do servico|do tomador|dele|dela) )*"
 )
 VERBS: Final = (
-    r"(?:tir\w+|remov\w+|apag\w+|exclu\w+|delet\w+|retir\w+|limp\w+|esquec[ea]|desconsider\w+|"
-    r"ignor[ea]|troc\w+|mud\w+|alter\w+|corrig\w+|corrij\w+|arrum\w+|edit\w+|ajust\w+|refaz\w*|"
-    r"change|fix|remove|modific\w+|atualiz\w+)"
+    r"(?:tir\w+|remov\w+|apag\w+|exclu\w+|delet\w+|retir\w+|limp\w+|esquec[ea]|desconsider\w+|ignor[ea]|troc\w+|mud\w+|"
+    r"alter\w+|corrig\w+|corrij\w+|arrum\w+|edit\w+|ajust\w+|refaz\w*|change|fix|remove|modific\w+|atualiz\w+)"
 )
 ARTICLE: Final = r"(?:(?:o|a|os|as|esse|essa|este|esta|aquele|meu|the|no|na|do|da|so|apenas|isso d[oa]) )*"
 
@@ -53,19 +50,14 @@ def cleared(skeleton: Skeleton) -> frozenset[Campo]:
 def _pattern(names: str, cues: str) -> Cued:
     return Cued(
         cues,
-        rf"\b(?:{names})\b,? {IS}{WRONG}\b"
-        rf"|\b(?:err(?:ei|ado|ou)|enganei|engan\w+|confundi|troquei|erro)(?: (?:com|em|no|na|foi|"
-        rf"eh))* {ARTICLE}(?:{names})\b"
-        rf"|\b(?:passei|mandei|digitei|coloquei|escrevi|botei|falei|informei|pegou|colocou) {ARTICLE}(?:{names})"
-        rf"(?: (?:dele|dela|do cliente|da nota))? errad[oa]"
-        rf"|\bnao (?:eh|era|foi|ta certo|esta certo|pra|para) {ARTICLE}(?:{names})\b(?! [VNDB])"
-        rf"|\b(?:{names}) (?:nao (?:eh|era|foi) (?:ess[ea]|est[ea]|isso|assim|bem isso)|errad[oa])\b"
-        rf"|\b(?:{names}) (?:que )?(?:eh|e|era) (?:outr[oa]|diferente)\b"
-        rf"|\b(?:{names}) (?:(?:eh )?que )?nao *(?:$|[,.;!])"
-        rf"|\b(?:menos|exceto|fora|tirando|salvo) (?:o|a) (?:{names})\b"
-        rf"|\b{VERBS} {ARTICLE}(?:{names})\b"
-        rf"|\b(?:wrong|outro|outra) (?:{names})\b"
-        rf"|^\W*{ARTICLE}(?:{names})\W*$",
+        rf"\b(?:{names})\b,? {IS}{WRONG}\b|\b(?:err(?:ei|ado|ou)|enganei|engan\w+|confundi|troquei|erro)(?: (?:com|em|"
+        rf"no|na|foi|eh))* {ARTICLE}(?:{names})\b|\b(?:passei|mandei|digitei|coloquei|escrevi|botei|falei|informei|"
+        rf"pegou|colocou) {ARTICLE}(?:{names})(?: (?:dele|dela|do cliente|da nota))? errad[oa]|\bnao (?:eh|era|foi|"
+        rf"ta certo|esta certo|pra|para) {ARTICLE}(?:{names})\b(?! [VNDB])|\b(?:{names}) (?:nao (?:eh|era|"
+        rf"foi) (?:ess[ea]|est[ea]|isso|assim|bem isso)|errad[oa])\b|\b(?:{names}) (?:que )?(?:eh|e|era) (?:outr[oa]|"
+        rf"diferente)\b|\b(?:{names}) (?:(?:eh )?que )?nao *(?:$|[,.;!])|\b(?:menos|exceto|fora|tirando|salvo) (?:o|"
+        rf"a) (?:{names})\b|\b{VERBS} {ARTICLE}(?:{names})\b|\b(?:wrong|outro|outra) (?:{names})\b|"
+        rf"^\W*{ARTICLE}(?:{names})\W*$",
     )
 
 
@@ -112,14 +104,16 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
         skeleton = Skeleton(text, [m for m in skeleton.marks if not edit.start <= m.start < edit.end])
     documento = read_document(skeleton, contexto, limit)
     valor = read_value(skeleton, contexto, limit)
-    if act_words.other_trade(text.plain, text.stems) and not documento.used:
+    if wants.other_trade(text.plain, text.stems) and not documento.used:
         return RulesReading(Extraction(Ato.FORA), skeleton, limit, unsure=False)
-    act = act_words.speech_act(text, resumo=contexto.resumo_mostrado)
-    if act is Ato.RECUSA and act_words.NOTE_IS_GONE.search(text.plain) and not contexto.resumo_mostrado:
+    row = wants.first(wants.BY_WORDS, text, shown=contexto.resumo_mostrado)
+    act = row.wants if row else None
+    if act is Ato.RECUSA and wants.NOTE_IS_GONE.search(text.plain) and not contexto.resumo_mostrado:
         return RulesReading(Extraction(act), skeleton, limit, unsure=False)
-    if act is Ato.REGISTRO and act_words.QUESTION.search(text.plain) and documento.candidate is None:
+    if act is Ato.REGISTRO and wants.QUESTION.search(text.plain) and documento.candidate is None:
         return RulesReading(Extraction(act), skeleton, limit, unsure=False)
-    extras = [] if act in ACTS_WITHOUT_FIELDS or _asks(text, documento, valor) else _extras(skeleton, limit)
+    asks_only = act in ACTS_WITHOUT_FIELDS or _asks(text, documento, valor)
+    extras = [] if asks_only else _extras(skeleton, limit)
     prose = _prose(skeleton, contexto, (documento, valor), act=act, limit=limit, accompanied=bool(extras))
     if edit is not None:
         prose = _Prose(Reading(candidate=edit.candidate, replaces=True), None, [])
@@ -130,7 +124,9 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
         [r.candidate for r in readings if r.candidate is not None] + extras + ([prose.nome] if prose.nome else [])
     )
     doubts = [r.doubt for r in readings if r.doubt is not None]
-    asks = act is Ato.PERGUNTA and act_words.ABOUT.search(text.plain, text.stems)
+    if not (asks_only or any(c.campo is Campo.COMPETENCIA for c in candidates)):
+        doubts += _no_month(skeleton, limit)
+    asks = act is Ato.PERGUNTA and wants.ABOUT.search(text.plain, text.stems)
     clear = frozenset() if asks else _clear(skeleton, contexto, readings, candidates, doubts)
     fields = bool(candidates or doubts)
     ato = _act(text, contexto, act, clear=clear, candidates=candidates, doubts=doubts)
@@ -163,9 +159,7 @@ def recognise(text: Text, contexto: Context) -> Skeleton:
 
 def _asks(text: Text, documento: Reading, valor: Reading) -> bool:
     """Say whether the turn only asks something, so that "hoje" or "outubro" in it dates no service."""
-    return (
-        not (documento.used or valor.used) and act_words.QUESTION.search(GREETING_LINE.sub(" ", text.plain)) is not None
-    )
+    return not (documento.used or valor.used) and wants.QUESTION.search(GREETING_LINE.sub(" ", text.plain)) is not None
 
 
 def _extras(skeleton: Skeleton, limit: int) -> list[Candidate]:
@@ -175,10 +169,19 @@ def _extras(skeleton: Skeleton, limit: int) -> list[Candidate]:
     if email is not None:
         found.append(email)
     for kind, campo in ((Kind.DAY, Campo.DATA), (Kind.MONTH, Campo.COMPETENCIA)):
-        marks = [m for m in skeleton.marks if m.kind is kind and m.value and m.start < limit]
+        marks = [
+            m for m in skeleton.marks if m.kind is kind and m.value not in {"", None, NOT_A_MONTH} and m.start < limit
+        ]
         if marks:
             found.append(Candidate(campo, marks[-1].value, skeleton.text.verbatim(marks[-1].start, marks[-1].end)))
     return found
+
+
+def _no_month(skeleton: Skeleton, limit: int) -> list[Doubt]:
+    """Ask about a month that no calendar has, which nobody may believe to stand on the invoice."""
+    named = [m for m in skeleton.marks if m.kind is Kind.MONTH and m.value == NOT_A_MONTH and m.start < limit]
+    said = [skeleton.text.verbatim(m.start, m.end) for m in named]
+    return [Doubt(Campo.COMPETENCIA, Motivo.AMBIGUO, each, "esse mês não existe") for each in said[-1:]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +328,7 @@ def _act(
 def _small_talk(plain: str) -> Ato:
     """Tell a question about our work from one about the world, and both from a greeting."""
     rest = GREETING_LINE.sub(" ", plain).strip(" ?!.,\n")
-    asks = act_words.QUESTION.search(rest) or (rest and plain.rstrip().endswith("?"))
+    asks = wants.QUESTION.search(rest) or (rest and plain.rstrip().endswith("?"))
     if not asks or not re.search(r"[a-z]{3,}", rest) or is_yes(rest):  # "é isso?" asks for no other trade
         return Ato.SOCIAL
-    return Ato.PERGUNTA if act_words.HOUSE_WORDS.search(rest) else Ato.FORA
+    return Ato.PERGUNTA if wants.HOUSE_WORDS.search(rest) else Ato.FORA

@@ -14,7 +14,7 @@ from extractor.amounts.reckoned import names_net, reckoned, two_amounts
 from extractor.contract import TALK, Ato, Context, Extraction
 from extractor.learned.evidence import Evidence, evidence, situation
 from extractor.learned.reader import LearnedReader, LearnedReading, Rotulo, learned_reader
-from extractor.requests.act_words import DISCARDS
+from extractor.requests.recognisers import DISCARDS
 from extractor.requests.several import documents
 from extractor.requests.yes_no import is_firm_yes
 from extractor.rules import RulesReading, read_turn

@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Final
 
-from extractor.contract import Ato, Context, Extraction, Extractor
-from extractor.requests.act_words import ABOUT, QUESTION, REPEAT, SHOWN
-from extractor.requests.requests import Pedido, RequestKind, read_request, without_requests
+from extractor.contract import Ato, Context, Extraction, Extractor, RequestKind
+from extractor.requests.recognisers import ABOUT, QUESTION, REPEAT, SHOWN, Recogniser, first
+from extractor.requests.requests import Pedido, read_request, without_requests
 from extractor.requests.several import another, split
-from extractor.requests.yes_no import standalone
+from extractor.requests.yes_no import is_wait, is_wrong, standalone
 from extractor.text.folding import ABUSE, FOLDED, read
 from extractor.text.marks import COMMAND, FUNCTION, GREETINGS, NOISE, POLITE, TALK, is_work
 from extractor.text.numerals import has_many_numbers
-from extractor.words.lists import words
 from state_machine.invoice.field_table import SIM
 from state_machine.invoice.fields import Campo, Candidate, Motivo
 
@@ -64,93 +63,67 @@ WHOLE: Final = frozenset({Campo.DOCUMENTO, Campo.VALOR, Campo.DESCRICAO})
 # Each ends with its clause: what follows on another line, or in another sentence, is read as ever.
 _REST: Final = r"[^.;\n]*"
 _OTHER_TAX: Final = r"(?:inss|ir|irrf|pis|cofins|csll|impostos?|tributos?)"
-_KINDS: Final = (
-    (
-        Instrucao.ISS,
-        re.compile(
-            rf"(?<!sem )(?<!nao )(?:\b(?:com )?{_KEEP}\b[^.,;\n]{{0,20}}\b(?:iss|issqn)\b"
-            rf"|\b(?:com )?(?:iss|issqn) (?:eh? |sera |vai ser |deve ser )?retid[ao]s?\b|\b(?:iss|issqn) na fonte\b"
-            rf"|\b(?:tomador|cliente) (?:que )?(?:recolhe|retem|vai reter|paga) (?:o )?(?:iss|issqn)\b)"
-            rf"(?![^.;\n]{{0,30}}\b{_OTHER_TAX}\b){_REST}"
-        ),
+_KINDS: Final = {
+    Instrucao.ISS: re.compile(
+        rf"(?<!sem )(?<!nao )(?:\b(?:com )?{_KEEP}\b[^.,;\n]{{0,20}}\b(?:iss|issqn)\b"
+        rf"|\b(?:com )?(?:iss|issqn) (?:eh? |sera |vai ser |deve ser )?retid[ao]s?\b|\b(?:iss|issqn) na fonte\b"
+        rf"|\b(?:tomador|cliente) (?:que )?(?:recolhe|retem|vai reter|paga) (?:o )?(?:iss|issqn)\b)"
+        rf"(?![^.;\n]{{0,30}}\b{_OTHER_TAX}\b){_REST}"
     ),
-    (
-        Instrucao.RETENCAO,
-        re.compile(
-            rf"(?<!sem )(?<!nao )\b(?:com )?{_KEEP}\b[^.,;\n]{{0,20}}\b{_TAX}\b{_REST}"
-            rf"|\b{_TAX} (?:eh? |sera |vai ser |deve ser )?retid[ao]s?\b{_REST}"
-            rf"|\b(?:tomador|cliente) (?:que )?(?:recolhe|retem|vai reter|paga) (?:o |os )?{_TAX}\b{_REST}"
-            rf"|\bsubstitu(?:icao|to) tributari[ao]\b{_REST}"
-        ),
+    Instrucao.RETENCAO: re.compile(
+        rf"(?<!sem )(?<!nao )\b(?:com )?{_KEEP}\b[^.,;\n]{{0,20}}\b{_TAX}\b{_REST}"
+        rf"|\b{_TAX} (?:eh? |sera |vai ser |deve ser )?retid[ao]s?\b{_REST}"
+        rf"|\b(?:tomador|cliente) (?:que )?(?:recolhe|retem|vai reter|paga) (?:o |os )?{_TAX}\b{_REST}"
+        rf"|\bsubstitu(?:icao|to) tributari[ao]\b{_REST}"
     ),
-    (
-        Instrucao.OBSERVACAO,
-        re.compile(rf"\b{_PUT}\b[^.,;\n]{{0,15}}\bn?(?:a|o|as|os|em|uma|como) {_NOTES}\b{_REST}|^ *{_NOTES} *:{_REST}"),
+    Instrucao.OBSERVACAO: re.compile(
+        rf"\b{_PUT}\b[^.,;\n]{{0,15}}\bn?(?:a|o|as|os|em|uma|como) {_NOTES}\b{_REST}|^ *{_NOTES} *:{_REST}"
     ),
-    (
-        Instrucao.DESCONTO,
-        re.compile(
-            rf"\b(?:destac\w+|discrimin\w+|{_PUT})\b[^.,;\n]{{0,10}}\b(?:o |um )?desconto\b[^.,;\n]{{0,25}}"
-            rf"\b(?:na nota|no corpo|separado|em linha|incondicional)\b{_REST}|\bdesconto (?:in)?condicion(?:al|"
-            rf"ado)\b{_REST}"
-        ),
+    Instrucao.DESCONTO: re.compile(
+        rf"\b(?:destac\w+|discrimin\w+|{_PUT})\b[^.,;\n]{{0,10}}\b(?:o |um )?desconto\b[^.,;\n]{{0,25}}"
+        rf"\b(?:na nota|no corpo|separado|em linha|incondicional)\b{_REST}|\bdesconto (?:in)?condicion(?:al|"
+        rf"ado)\b{_REST}"
     ),
-    (
-        Instrucao.EXTERIOR,
-        re.compile(
-            r"\b(?:cliente|tomador|empresa)s? (?:eh? |fica |esta |mora |residente |sediad[ao] )*"
-            r"(?:[dn]o exterior(?! d[aeo] (?!pais|brasil))|"
-            r"de fora do (?:brasil|pais)|"
-            r"fora do (?:brasil|pais)|estrangeir[ao]|american[ao]|gringo|"
-            r"(?:dos|nos) (?:eua|estados unidos)|(?:de|em) portugal|(?:da|na) (?:argentina|europa|alemanha|"
-            r"inglaterra))\b"
-            r"|\bexportacao de servicos?\b"
-            rf"|\b{_NO_DOCUMENT}\b[^.;\n]{{0,30}}\b{_ABROAD}\b|\b{_ABROAD}\b[^.;\n]{{0,30}}\b{_NO_DOCUMENT}\b"
-            rf"|\b(?:cliente|tomador|empresa) (?:eh? (?:uma? )?)?{_FOREIGN}\b[^.;\n]{{0,30}}\b{_NO_DOCUMENT}\b"
-            r"|\b(?:nif|ein|tin|tax id|vat(?: number| id)?)\b[^.;\n]{0,25}?\b[a-z]{0,2}\d[\d-]{6,}"
-            r"|\bpassaporte\b[^.;\n]{0,15}?\b[a-z]{1,3}\d{5,}|\b(?:so|apenas|somente) tem (?:o )?passaporte\b"
-            r"|\bnota (?:fiscal )?(?:eh? )?(?:pra|para|pro) (?:o exterior|fora do (?:brasil|pais))\b"
-            r"|\b(?:pra|para|pro) (?:um|uma) (?:gring[ao]|estrangeir[ao])\b(?! \w)"
-            r"|\bforeign (?:customer|client|company)\b|\b(?:llc|gmbh)\b[^.;\n]{0,15}\b(?:eua|estados unidos|alemanha)\b"
-        ),
+    Instrucao.EXTERIOR: re.compile(
+        r"\b(?:cliente|tomador|empresa)s? (?:eh? |fica |esta |mora |residente |sediad[ao] )*"
+        r"(?:[dn]o exterior(?! d[aeo] (?!pais|brasil))|(?:de )?fora do (?:brasil|pais)|estrangeir[ao]|american[ao]|"
+        r"gringo|(?:dos|nos) (?:eua|estados unidos)|(?:de|em) portugal|(?:da|na) (?:argentina|europa|alemanha|"
+        r"inglaterra))\b|\bexportacao de servicos?\b"
+        rf"|\b{_NO_DOCUMENT}\b[^.;\n]{{0,30}}\b{_ABROAD}\b|\b{_ABROAD}\b[^.;\n]{{0,30}}\b{_NO_DOCUMENT}\b"
+        rf"|\b(?:cliente|tomador|empresa) (?:eh? (?:uma? )?)?{_FOREIGN}\b[^.;\n]{{0,30}}\b{_NO_DOCUMENT}\b"
+        r"|\b(?:nif|ein|tin|tax id|vat(?: number| id)?)\b[^.;\n]{0,25}?\b[a-z]{0,2}\d[\d-]{6,}"
+        r"|\bpassaporte\b[^.;\n]{0,15}?\b[a-z]{1,3}\d{5,}|\b(?:so|apenas|somente) tem (?:o )?passaporte\b"
+        r"|\bnota (?:fiscal )?(?:eh? )?(?:pra|para|pro) (?:o exterior|fora do (?:brasil|pais))\b"
+        r"|\b(?:pra|para|pro) (?:um|uma) (?:gring[ao]|estrangeir[ao])\b(?! \w)"
+        r"|\bforeign (?:customer|client|company)\b|\b(?:llc|gmbh)\b[^.;\n]{0,15}\b(?:eua|estados unidos|alemanha)\b"
     ),
-    (
-        Instrucao.CODIGO,
-        re.compile(
-            r"\b(?:codigo|item)(?: d[eoa] (?:servico|lista|lc ?116|tributacao))+\W{0,3}(?:eh? |para |pra |o |"
-            r":)*\d[\d.\-/]*"
-            r"|\b(?:mud\w+|troc\w+|us[ae]\w*|alter\w+) (?:o |esse |outro )*(?:cnae|codigo d[eo] servico)\b[^.;\n]*"
-        ),
+    Instrucao.CODIGO: re.compile(
+        r"\b(?:codigo|item)(?: d[eoa] (?:servico|lista|lc ?116|tributacao))+\W{0,3}(?:eh? |para |pra |o |"
+        r":)*\d[\d.\-/]*"
+        r"|\b(?:mud\w+|troc\w+|us[ae]\w*|alter\w+) (?:o |esse |outro )*(?:cnae|codigo d[eo] servico)\b[^.;\n]*"
     ),
-    (
-        Instrucao.ALIQUOTA,
-        re.compile(
-            rf"\b(?:mud\w+|troc\w+|us[ae]\w*|alter\w+|{_PUT}|com)\b[^.,;\n]{{0,10}}\baliquota\b(?: de)? ?\d[^.;\n]*"
-            r"|\baliquota (?:de |eh? |do iss |iss )*\d[\d,]* ?%"
-        ),
+    Instrucao.ALIQUOTA: re.compile(
+        rf"\b(?:mud\w+|troc\w+|us[ae]\w*|alter\w+|{_PUT}|com)\b[^.,;\n]{{0,10}}\baliquota\b(?: de)? ?\d[^.;\n]*"
+        r"|\baliquota (?:de |eh? |do iss |iss )*\d[\d,]* ?%"
     ),
-    (
-        Instrucao.PERIODO,
-        re.compile(
-            rf"\bcompetencias? (?:de |d[eo]s? meses de )?{_MONTH}(?: de \d{{4}})? (?:a|ate|e) {_MONTH}\b{_REST}"
-        ),
+    Instrucao.PERIODO: re.compile(
+        rf"\bcompetencias? (?:de |d[eo]s? meses de )?{_MONTH}(?: de \d{{4}})? (?:a|ate|e) {_MONTH}\b{_REST}"
     ),
-)
+}
 
 
 _NOT_RETAINED: Final = re.compile(
-    r"\b(?:(?:o )?(?:cliente|tomador) )?"
-    r"(?:sem (?:a |o |nenhuma )?|nao (?:(?:tem|ha|vai|deve|quero|eh?|sera) (?:a |o )?)?"
-    r"|(?:tir|retir|remov)\w* (?:a |o |essa |esse )?)(?:iss(?:qn)? )?ret(?:em|enha|er|id[ao]|encao|encoes)\b"
-    r"(?! (?:d[aeo] |o )?(?:inss|irrf|ir|pis|cofins|csll)\b)(?: (?:d[eo] |o )?iss(?:qn)?\b)?"
+    r"\b(?:(?:o )?(?:cliente|tomador) )?(?:sem (?:a |o |nenhuma )?|nao (?:(?:tem|ha|vai|deve|quero|eh?|sera) (?:a |"
+    r"o )?)?|(?:tir|retir|remov)\w* (?:a |o |essa |esse )?)(?:iss(?:qn)? )?ret(?:em|enha|er|id[ao]|encao|"
+    r"encoes)\b(?! (?:d[aeo] |o )?(?:inss|irrf|ir|pis|cofins|csll)\b)(?: (?:d[eo] |o )?iss(?:qn)?\b)?"
 )
-_UNSERVED: Final = (*(pattern for _, pattern in _KINDS), ABUSE)
+_UNSERVED: Final = (*_KINDS.values(), ABUSE)
 
 
 def instruction(texto: str) -> Instrucao | None:
     """Return the first fiscal instruction that the words hold, ``None`` without any."""
     plain = _plain(texto)
-    return next((kind for kind, pattern in _KINDS if pattern.search(plain)), None)
+    return next((kind for kind, pattern in _KINDS.items() if pattern.search(plain)), None)
 
 
 def is_whole_order(texto: str, candidates: Sequence[Candidate], service: str | None = None) -> bool:
@@ -193,38 +166,6 @@ def _bare(letter: str) -> str:
 
 
 MAX_WORDS: Final = 12  # of a turn that is nothing but one of these acts; longer ones are orders or stories
-_WAIT: Final = (
-    r"(?:ag|g)?uent(?:a|e)|es?per(?:a|e)|pera|pere|perae|pe?rai|perainda|perale|pera la|calma|carma|carminha|"
-    r"segura|aguard[ae]|(?:da|de)(?: so)? (?:um|1) (?:tempo|tempinho)|"
-    r"(?:so |me da |da |mais )*(?:um|uns|1|2|dois) (?:minut(?:o|inho)s?|min|mins|minutim|segund(?:o|inho)s?|seg|"
-    r"instante|"
-    r"instantinho|momento|momentinho|pouco|pouquinho|cadinho|cadim|tiquinho|tico|tiquim|bocadinho)|"
-    r"(?:minutinho|momentinho|instantinho|rapidinho|rapidim|momento|instante)|"
-    r"(?:eu )?(?:ja|logo) (?:eu )?(?:volto|venho|retorno|te (?:falo|respondo|mando|chamo|digo))|"
-    r"(?:eu )?(?:volto|retorno|falo|respondo) (?:ja|logo|depois|daqui a pouco|mais tarde)|"
-    r"(?:de[ix]*[ae]|xo|xeu|dexo|deixo) (?:so )?(?:eu )?"
-    r"(?:ver?|conferir|confirmar|checar|olhar|perguntar|pensar|verificar)|"
-    r"(?:eu )?vou (?:so )?(?:ver?|conferir|confirmar|checar|olhar|perguntar|pensar|verificar|almocar|atender)|"
-    r"(?:eu )?(?:to|estou|tou) (?:no transito|dirigindo|ocupad[oa]|atendendo|com cliente|na rua|no telefone|vendo)|"
-    r"(?:ja|logo|depois|mais tarde|daqui a pouco|jaja|ja ja) (?:eu |te )*"
-    r"(?:confirmo|aprovo|autorizo|vejo|olho|confiro)|"
-    r"(?:confirmo|aprovo|autorizo|vejo|olho|confiro) (?:ja|logo|depois|mais tarde|daqui a pouco|hoje|amanha)|"
-    r"ainda nao(?: (?:manda|mande|emite|emita|envia|faz|confirma|pode))?|agora nao|nao ainda|"
-    r"nao (?:manda|mande|emite|emita|envia|faz|confirma) (?:ainda|agora)|"
-    r"ja vai|ja ja|jaja|agorinha|n?um instante|calmae|carmae|devagar|freia|stand ?by|de molho|"
-    r"wait|hold on|un momento|not yet"
-)
-_WAIT_FILLER: Final = (
-    r"ai|nao|nem|sim|so|por favor|favor|um|uma|pouco|pouquinho|eh|ta|tah|ja|que|eu|aqui|la|mas|antes|primeiro|o|a|com|"
-    r"oxe|oxente|bah|tche|uai|vixe|eita|opa|rapaz|mano|cara|moco|moca|amigo|amiga|querida|querido|prosa|ainda|viu|hein|"
-    r"meu|minha|cliente|contador|contadora|marido|esposa|patrao|chefe|socio|socia|rapidinho|agora|entao|hum+|hmm+|"
-    r"as|pontas?|onda|so|deixa|tem|calma|com|sem|pressa|"
-    r"isso|valor|certo|nota|dados|ele|ela|os|as|e|de|do|da|no|na|pra|pro|daqui|gente|te"
-)
-WAITS: Final = re.compile(rf"(?:(?:{_WAIT}|{_WAIT_FILLER})(?: |$))+")
-ONE_WAIT: Final = re.compile(rf"(?:^| )(?:{_WAIT})(?: |$)")
-_WRONG: Final = frozenset({"errado", "errada", "erro", "incorreto", "incorreta"})
-_WRONG_FILLER: Final = words("beside_wrong")
 ASKS: Final = re.compile(
     r"^\W*(?:(?:oi|ola|e|mas|entao|bom dia|boa tarde|boa noite|ei|opa|ah|prosa|me (?:diz|fala|explica)|uma duvida|"
     r"duvida|queria saber|quero saber|gostaria de saber|voce sabe|sabe|sera que|outra coisa)[\s,:;.]+)*"
@@ -233,14 +174,13 @@ ASKS: Final = re.compile(
     r"eh (?:seguro|obrigad|preciso|possivel)\w*|sou obrigad\w*|vai (?:demorar|cair|dar))\b"
 )
 COMPLAINT: Final = re.compile(
-    r"\b(?:tava|estava|tavam|estavam|veio|saiu|ficou|foi|emitiu|emitiram|mandou|fez|fizeram|lancou|colocou|colocaram)\b"
-    r"[^.\n]{0,40}\b(?:errad\w*|incorret\w*|trocad[oa]|duplicad[oa]|em dobro|a mais|a menos|pra pessoa errada)\b"
-    r"|\bnota\b[^.\n]{0,30}\b(?:errada|incorreta|trocada|duplicada)\b|\berr(?:ou|aram|ei)\b[^.\n]{0,30}\bnota\b"
-    r"|\bnota\b[^.\n]{0,40}\b(?:com erro|com (?:o )?\w+ errado)\b|\bnao (?:era|foi) (?:isso|esse|"
-    r"essa)\b[^.\n]{0,30}\bnota\b"
-    r"|\besqueci (?:de |do |da )?(?:por|colocar|botar|incluir|informar)\b[^.\n]{0,40}\b(?:n?a|d?essa|da ultima) nota\b"
-    r"|\bquero (?:fazer uma )?reclama\w+|\breclamacao\b|\bnao (?:recebi|chegou|veio)\b[^.\n]{0,25}\b(?:nota|pdf|xml|"
-    r"arquivo)\b"
+    r"\b(?:tava|estava|tavam|estavam|veio|saiu|ficou|foi|emitiu|emitiram|mandou|fez|fizeram|lancou|colocou|"
+    r"colocaram)\b[^.\n]{0,40}\b(?:errad\w*|incorret\w*|trocad[oa]|duplicad[oa]|em dobro|a mais|a menos|"
+    r"pra pessoa errada)\b|\bnota\b[^.\n]{0,30}\b(?:errada|incorreta|trocada|duplicada)\b|\berr(?:ou|aram|"
+    r"ei)\b[^.\n]{0,30}\bnota\b|\bnota\b[^.\n]{0,40}\b(?:com erro|com (?:o )?\w+ errado)\b|\bnao (?:era|foi) (?:isso|"
+    r"esse|essa)\b[^.\n]{0,30}\bnota\b|\besqueci (?:de |do |da )?(?:por|colocar|botar|incluir|"
+    r"informar)\b[^.\n]{0,40}\b(?:n?a|d?essa|da ultima) nota\b|\bquero (?:fazer uma )?reclama\w+|\breclamacao\b|"
+    r"\bnao (?:recebi|chegou|veio)\b[^.\n]{0,25}\b(?:nota|pdf|xml|arquivo)\b"
 )
 ANOTHER: Final = re.compile(r"(?:nao[,.!]? ?)?(?:eh?|era|(?:eh? )?p(?:a)?r[ao]) outr[oa] (?P<what>[a-z]{3,30})[.!]?")
 # To change an issued note, which has a number: "muda o valor da nota 1", "substitui a nota 2".
@@ -266,28 +206,22 @@ OF_ISSUED: Final = re.compile(
 )
 LATER: Final = re.compile(
     r"\btod[oa]s?(?: os?| as?)? (?:santo )?(?:mes(?:es)?|dia \d{1,2}|semanas?|quinzenas?|segunda|sexta)\b|"
-    r"\bmensalmente\b"
-    r"|\bsemanalmente\b|\bmes sim\b|\b(?:so|apenas|somente) (?:amanha|depois de amanha|segunda|semana que vem|"
-    r"mes que vem|"
-    r"dia \d{1,2})\b|\bagend\w+|\bprograma(?:r|da|do)?\b[^.\n]{0,20}\bnota|\b(?:emit\w+|manda\w*|faz\w*|faca|solt\w+|"
-    r"ger\w+)\b"
-    r"[^.\n]{0,30}\b(?:amanha|depois de amanha|semana que vem|mes que vem|(?:na )?(?:segunda|terca|quarta|quinta|"
-    r"sexta)(?:-feira| "
-    r"que vem))\b|\bautomatic\w+\b[^.\n]{0,20}\b(?:mes|nota)|\brecorren\w+"
+    r"\bmensalmente\b|\bsemanalmente\b|\bmes sim\b|\b(?:so|apenas|somente) (?:amanha|depois de amanha|segunda|"
+    r"semana que vem|mes que vem|dia \d{1,2})\b|\bagend\w+|\bprograma(?:r|da|do)?\b[^.\n]{0,20}\bnota|\b(?:emit\w+|"
+    r"manda\w*|faz\w*|faca|solt\w+|ger\w+)\b[^.\n]{0,30}\b(?:amanha|depois de amanha|semana que vem|mes que vem|"
+    r"(?:na )?(?:segunda|terca|quarta|quinta|sexta)(?:-feira| que vem))\b|\bautomatic\w+\b[^.\n]{0,20}\b(?:mes|nota)|"
+    r"\brecorren\w+"
 )
 OUTSIDE: Final = re.compile(
     r"\b(?:ger\w+|emit\w+|faz\w*|faca|manda\w*|me (?:da|passa)|preciso|quero|tira\w*|pag\w+|imprim\w+|baix\w+|"
-    r"declar\w+)\b"
-    r"[^.;\n]{0,25}\b(?:guia|das|dasn|darf|gps|gru|boleto|holerite|irpf|imposto de renda|alvara|contrato|"
-    r"recibo|orcamento|certidao|fgts|pix|emprestimo|nota de produto|nf de produto|nfc-?e|cupom fiscal)\b"
-    r"|\bme (?:empresta|deve|devem|transfere)\b|\bquem me deve\b"
-    r"|\bguia (?:do|da|de) (?:das|inss|iss|mei)\b"
+    r"declar\w+)\b[^.;\n]{0,25}\b(?:guia|das|dasn|darf|gps|gru|boleto|holerite|irpf|imposto de renda|alvara|contrato|"
+    r"recibo|orcamento|certidao|fgts|pix|emprestimo|nota de produto|nf de produto|nfc-?e|cupom fiscal)\b|"
+    r"\bme (?:empresta|deve|devem|transfere)\b|\bquem me deve\b|\bguia (?:do|da|de) (?:das|inss|iss|mei)\b"
 )
 INVOICE_WORK: Final = re.compile(r"\b(?:servico|servicos|referente|ref|descricao|consultoria|assessoria|honorarios)\b")
 THANKS: Final = re.compile(
-    r"(?:\W|^)(?:obrigad[oa]|brigad[oa]|brigadao|obg|obgd|vlw|valeu|agradec\w+|gratidao|tmj|deus (?:te|"
-    r"lhe) (?:abencoe|pague)|"
-    r"thanks|gracias)(?:\W|$)"
+    r"(?:\W|^)(?:obrigad[oa]|brigad[oa]|brigadao|obg|obgd|vlw|valeu|agradec\w+|gratidao|tmj|deus (?:te|lhe) (?:abencoe|"
+    r"pague)|thanks|gracias)(?:\W|$)"
 )
 SWEARING: Final = re.compile(
     r"\b(?:porra|caralho|krl|merda|bosta|droga|inferno|saco|cacete|burr[oa]|idiota|imbecil|lix[oa]|porcaria|inutil|otari[oa])\b"
@@ -322,7 +256,8 @@ def act_of(dita: Utterance) -> Ato | None:
     if dita.dados.pede:
         return dita.dados.agreed
     said = dita.dados.ato
-    named = next((ato for ato, says in _NAMED if says(dita)), None if said in _TALK else said)
+    row = first(BY_DATA, dita)
+    named = row.wants if row else None if said in _TALK else said
     closed = named in LISTED or (named is Ato.PERGUNTA and _about(dita))
     return named if closed else dita.dados.agreed or named
 
@@ -370,17 +305,6 @@ def is_aside(texto: str) -> bool:
     return (asked or HOW_TO_USE.search(plain) is not None) and only_asks(texto)
 
 
-def is_wait(words: str) -> bool:
-    """Say whether these words (``standalone``) ask to wait, and nothing else."""
-    return bool(WAITS.fullmatch(f"{words} ") and ONE_WAIT.search(words))
-
-
-def is_wrong(words: str) -> bool:
-    """Say whether these words (``standalone``) say that something is wrong, and not what."""
-    said = set(words.split())
-    return bool(said & _WRONG) and said <= _WRONG | _WRONG_FILLER
-
-
 def another_one(dita: Utterance) -> str | None:
     """Return the word for what is another one ("não, é outra padaria": "padaria"), ``None`` where none is named."""
     found = ANOTHER.fullmatch(dita.plain)
@@ -411,31 +335,9 @@ def _is_social(dita: Utterance) -> bool:
     return said is not None and bool(_words(dita)) and dita.dados.ato in _TALK
 
 
-def _only_requests(dita: Utterance) -> bool:
-    pedido = dita.pedido
-    return pedido is not None and pedido.inteiro
-
-
 def names_customer(dados: Extraction) -> bool:
     """Say whether the words name a customer's document: then they are about an invoice, whatever else they say."""
     return any(candidate.campo is Campo.DOCUMENTO for candidate in dados.candidates)
-
-
-# How each act is recognised by closed lists. The first that fits names it.
-_NAMED: Final[tuple[tuple[Ato, Callable[[Utterance], object]], ...]] = (
-    (Ato.FISCAL, attrgetter("instrucao")),
-    (Ato.RECLAMA, lambda dita: dita.says(NUMBERED) and dita.says(_IS_WRONG)),
-    (Ato.REGISTRO, _only_requests),
-    (Ato.ESPERA, lambda dita: is_wait(_words(dita))),
-    (Ato.CORRIGE, lambda dita: (words := _words(dita)) and (is_wrong(words) or another_one(dita))),
-    (Ato.RECLAMA, lambda dita: dita.says(CHANGES)),
-    (Ato.VARIAS, lambda dita: any(doubt.motivo is Motivo.DUAS_NOTAS for doubt in dita.dados.doubts)),
-    (Ato.RECLAMA, lambda dita: dita.says(COMPLAINT)),
-    (Ato.FORA, _is_outside),
-    (Ato.PERGUNTA, _asks),
-    (Ato.DEPOIS, lambda dita: dita.says(LATER)),
-    (Ato.SOCIAL, _is_social),
-)
 
 
 @dataclass(frozen=True)
@@ -452,6 +354,7 @@ class Utterance:
     taken: bool = False  # what is asked of the invoice stands in ``dados``: it can carry it
 
     plain = cached_property[str](lambda self: read(self.texto).plain.strip())
+    stems = cached_property[frozenset[str]](lambda self: read(self.texto).stems)
     ato = cached_property[Ato | None](act_of)
     pedido = cached_property[Pedido | None](lambda self: read_request(self.texto, self.dados.pede, self.dados.alvo))
     instrucao = cached_property[Instrucao | None](lambda self: None if self.taken else instruction(self.texto))
@@ -463,6 +366,31 @@ class Utterance:
     def says(self, words: re.Pattern[str]) -> re.Match[str] | None:
         """Find these words."""
         return words.search(self.plain)
+
+
+# How each act is recognised by closed lists. The first that fits names it.
+BY_DATA: Final[tuple[Recogniser[Ato, Utterance], ...]] = (
+    Recogniser(Ato.FISCAL, "põe a observação: obra 12", attrgetter("instrucao")),
+    Recogniser(Ato.RECLAMA, "a nota 12 saiu errada", NUMBERED, also=(_IS_WRONG,)),
+    Recogniser(Ato.REGISTRO, "minhas notas", lambda dita: dita.pedido and dita.pedido.inteiro),
+    Recogniser(Ato.ESPERA, "espera um pouco", lambda dita: is_wait(_words(dita))),
+    Recogniser(
+        Ato.CORRIGE,
+        "não, é outra padaria",
+        lambda dita: (words := _words(dita)) and (is_wrong(words) or another_one(dita)),
+    ),
+    Recogniser(Ato.RECLAMA, "muda o valor da nota 1", CHANGES),
+    Recogniser(
+        Ato.VARIAS,
+        "duas notas de 300 pra Ana",
+        lambda dita: any(doubt.motivo is Motivo.DUAS_NOTAS for doubt in dita.dados.doubts),
+    ),
+    Recogniser(Ato.RECLAMA, "a nota veio errada", COMPLAINT),
+    Recogniser(Ato.FORA, "gera a guia do das", _is_outside),
+    Recogniser(Ato.PERGUNTA, "quanto custa?", _asks),
+    Recogniser(Ato.DEPOIS, "emite todo mês", LATER),
+    Recogniser(Ato.SOCIAL, "obrigado", _is_social),
+)
 
 
 async def understand(texto: str, contexto: Context, extractor: Extractor, *, drafting: bool = False) -> Utterance:

@@ -27,35 +27,29 @@ UNIT_WORD: Final = (
 )
 SESSION_WORD: Final = (
     r"(?:dias?|diarias?|visitas?|aulas?|sess(?:ao|oes)|consultas?|semanas?|mes|meses|pontos?|funcionarios?|alunos?|"
-    r"cadeiras?|mesas?|fotos?|videos?|posts?|artigos?|paginas?|laudas?|cabecas?|pares|par|"
-    r"viagens|viagem|turno|plantao|plantoes|"
-    r"vez|entrega|entregas|atendimento|atendimentos|procedimento|licenca|usuario|usuarios|maquina|maquinas)"
+    r"cadeiras?|mesas?|fotos?|videos?|posts?|artigos?|paginas?|laudas?|cabecas?|pares|par|viagens|viagem|turno|plantao|"
+    r"plantoes|vez|entrega|entregas|atendimento|atendimentos|procedimento|licenca|usuario|usuarios|maquina|maquinas)"
 )
 PART_WORDS: Final = (
-    r"(?:taxa|iss|issqn|impostos?|retencao|retido|inss|irrf|irf|pis|cofins|multa|juros|deslocamento|"
-    r"gasolina|combustivel|"
-    r"pedagio|materia(?:l|is)|pecas?|produtos?|mao de obra|reembolso|entrada|sinal|caucao|"
-    r"gorjeta|adiantamento|comissao|"
-    r"frete|estacionamento|alimentacao|hospedagem|passagem|despesas?|custos?|insumos|ferramentas?)"
+    r"(?:taxa|iss|issqn|impostos?|retencao|retido|inss|irrf|irf|pis|cofins|multa|juros|deslocamento|gasolina|"
+    r"combustivel|pedagio|materia(?:l|is)|pecas?|produtos?|mao de obra|reembolso|entrada|sinal|caucao|gorjeta|"
+    r"adiantamento|comissao|frete|estacionamento|alimentacao|hospedagem|passagem|despesas?|custos?|insumos|"
+    r"ferramentas?)"
 )
 OLD_WORDS: Final = (
-    r"(?:limite(?: (?:eh|de))?|meta|divida|dev(?:o|endo)|gast(?:ei|amos|ou)|paguei|pagamos|"
-    r"era|eram|seria|seriam|antes|tava|estava|inicial|inicialmente|original|orcei|orcado|orcamos|"
-    r"pediu|pedi|pedia|"
-    r"em vez de|ao inves de|inves de|no lugar de|tinha (?:dito|falado|colocado|passado|sido|"
-    r"pedido|cobrado)|ia ser|ia cobrar|"
-    r"instead of|not|was|anterior|antigo|errado|previsto)"
+    r"(?:limite(?: (?:eh|de))?|meta|divida|dev(?:o|endo)|gast(?:ei|amos|ou)|paguei|pagamos|era|eram|seria|seriam|antes|"
+    r"tava|estava|inicial|inicialmente|original|orcei|orcado|orcamos|pediu|pedi|pedia|em vez de|ao inves de|inves de|"
+    r"no lugar de|tinha (?:dito|falado|colocado|passado|sido|pedido|cobrado)|ia ser|ia cobrar|instead of|not|was|"
+    r"anterior|antigo|errado|previsto)"
 )
 NEW_WORDS: Final = (
-    r"(?:fechamos|fechei|fechou|fechado|combinamos|acertamos|negociamos|acordamos|ficou|fica|"
-    r"ficamos|ficara|deixei|deixamos|"
-    r"deixa|saiu|baixei|baixamos|subi|subiu|aumentei|agora|passou|passa|mudou|vai ser|sera|virou|cobrei|correto|certo|"
-    r"verdade|na real|final|settled|agreed|corrigido)"
+    r"(?:fechamos|fechei|fechou|fechado|combinamos|acertamos|negociamos|acordamos|ficou|fica|ficamos|ficara|deixei|"
+    r"deixamos|deixa|saiu|baixei|baixamos|subi|subiu|aumentei|agora|passou|passa|mudou|vai ser|sera|virou|cobrei|"
+    r"correto|certo|verdade|na real|final|settled|agreed|corrigido)"
 )
 REPAIR: Final = (
-    r"(?:ops|opa|digo|quer dizer|alias|minto|corrigindo|correcao|errei|perdao|desculpa\w*|"
-    r"na verdade|na real|pensando bem|"
-    r"melhor dizendo|ou melhor|sorry|actually|i mean|errado|enganei|engano|nao perai|vixe|xi)"
+    r"(?:ops|opa|digo|quer dizer|alias|minto|corrigindo|correcao|errei|perdao|desculpa\w*|na verdade|na real|"
+    r"pensando bem|melhor dizendo|ou melhor|sorry|actually|i mean|errado|enganei|engano|nao perai|vixe|xi)"
 )
 CHANGE: Final = (
     r"(?:mud\w+|troc\w+|alter\w+|corrig\w+|corrij\w+|atualiz\w+|coloc\w+|poe|ponha|por|bot\w+|"

@@ -56,7 +56,12 @@ _RIVALS: Final = (
     ),
     re.compile(r"\breceb\w+[^NV]{0,40}(?P<a>[NV])[^NV]{0,80}\bsaldo\b[^NV\n]{0,20}(?P<b>[NV])"),
 )
-_HALF: Final = re.compile(r"\bnota (?:fiscal )?(?:so |apenas |somente )?d[ea] (?:primeira |segunda |outra )?metade\b")
+# Half of the amount, not of the work ("só metade do muro").
+_HALF: Final = re.compile(
+    r"\b(?:so|apenas|somente|nota|emit\w{1,4}|fatur\w{1,4}|cobr\w{1,4}|faz|faca|lanc\w{1,3}) "
+    r"(?:(?:so|apenas|somente|a|uma|nota|fiscal|com|pela|sobre|de|da|primeira|segunda|outra) ){0,5}metade\b"
+    r"(?! d[aeo]s? (?!valor\b|total\b|preco\b)[a-z])|\bmetade d[eo]s? (?:valor\b|total\b|preco\b|[NV])"
+)
 _LEAST: Final = 10  # "3/4", "aula 1 ou 2": a smaller one is no price
 
 
@@ -72,7 +77,7 @@ def two_amounts(skeleton: Skeleton) -> tuple[Decimal, ...]:
     found += [(skeleton.where[m.start("a")].amount, skeleton.where[m.start("b")].amount) for m in pairs]
     prices = [m.amount for m in skeleton.marks if m.kind in {Kind.MONEY, Kind.NUMBER}]
     if _HALF.search(line) and len(prices) == 1 and prices[0] is not None:
-        found.append((prices[0] / 2, prices[0]))
+        found.append((prices[0], prices[0] / 2))
     pair = next(((a, b) for a, b in found if a is not None and b is not None), None)
     return pair if pair is not None and min(pair) >= _LEAST and pair[0] != pair[1] else ()
 

@@ -95,6 +95,12 @@ LABELLED_MONTH: Final = Cued(
     rf"\b(?:{COMPETENCIA})\b(?:\s{{1,9}}+(?:eh|de|do|da|mes|=)){{0,6}}[\s:-]{{0,9}}+(?:({SHORT_MONTH})\b|(0?[1-9]|"
     rf"1[0-2])(?:[/-](\d{{2}}))?(?![\w/.,-]))|\bmes (0?[1-9]|1[0-2])(?![\w/.,-])",
 )
+_IS_MONTH: Final = r"(?: (?:eh|de|do|da|mes|para|pra|foi|=)){0,6}[ :-]{0,9}+"
+NO_MONTH: Final = Cued(
+    "com mes per ref",
+    rf"\b(?:{COMPETENCIA}|mes){_IS_MONTH}((?:00|1[3-9]|[2-9]\d)[/-]20\d\d)(?![\w/-]|[.,]\d)",
+    rf"\bcompetencia{_IS_MONTH}(00|1[3-9]|[2-9]\d)(?![\w/-]|[.,]\d| ?(?:reais|h|horas?|%))",
+)
 RELATIVE_MONTH: Final = Cued(
     "com las mes",
     r"\b(?:mes|competencia)(?: d[eo] mes)? (passado|anterior|retrasado|atual|corrente|que vem|"
@@ -105,6 +111,7 @@ DATED: Final = re.compile(
     r"(?:^|[,;:(\n-]|\b(?:dia|dias|em|no|na|data|de|do|desde|ate|feit[a-z]{1,4}|realizad[a-z]{1,3}|prestad[a-z]{1,3}))"
     r"[ \t]{0,9}+$"
 )
+NOT_A_MONTH: Final = "00"  # what "competência 13/2026" names
 NEAR_DAYS: Final = 62  # so far back a day is said without its year, and with nothing before it
 PARTS_OF_A_WHOLE: Final = frozenset({2, 4, 8})  # of an inch, of a bar of music
 LONG_AGO: Final = 10  # years: "período 10/10" is no October of 2010
@@ -127,6 +134,8 @@ def mark_dates(canvas: Canvas, hoje: date) -> None:
         number = MONTHS.get(match[1] or "") or int(match[2] or match[4])
         year = f"20{match[3]}" if match[3] else None
         canvas.add(Mark(Kind.MONTH, *match.span(), value=month_near(number, year, hoje)))
+    for match in canvas.unread(NO_MONTH):
+        canvas.add(Mark(Kind.MONTH, *match.span(match.lastindex or 0), value=NOT_A_MONTH))
     _each(canvas, hoje, DAY_MONTH, lambda m: _near(hoje, _month(m[3]), int(m[2])))
     _each(canvas, hoje, DAY_ALONE, lambda m: _day_alone(m, hoje))
     _each(canvas, hoje, AGO, lambda m: _ago(m, hoje))

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Final, Literal, TypeGuard
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from extractor.contract import Ato, Context, Uso
-from extractor.requests.requests import RequestKind
+from extractor.contract import Ato, Context, RequestKind, Uso
 from extractor.text.marks import Kind, Mark, Skeleton
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo

@@ -12,7 +12,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
 from extractor.amounts.find import mark_amounts
-from extractor.requests.act_words import ABOUT, SHOWN
+from extractor.requests.recognisers import ABOUT, SHOWN
 from extractor.requests.yes_no import is_no, is_yes
 from extractor.text.folding import read
 from extractor.text.marks import GREETING_LINE, Canvas, Skeleton

@@ -1,5 +1,7 @@
 """Tells a plain yes and a plain no from everything else; a yes is a yes only when it stands alone.
 
+Tells who only asks to wait, and who says that something is wrong and not what.
+
 The phrases of a plain yes and of a plain no: those of the lists, and those that are put together of their words.
 
 Reads which of a company's own service codes words choose: its number in the list, the code, or what it is.
@@ -149,6 +151,50 @@ def _plain_word(word: str) -> str:
     return _SHORT.get(RUN.sub(r"\1", word), word)
 
 
+_WAIT: Final = (
+    r"(?:ag|g)?uent(?:a|e)|es?per(?:a|e)|pera|pere|perae|pe?rai|perainda|perale|pera la|calma|carma|carminha|"
+    r"segura|aguard[ae]|(?:da|de)(?: so)? (?:um|1) (?:tempo|tempinho)|"
+    r"(?:so |me da |da |mais )*(?:um|uns|1|2|dois) (?:minut(?:o|inho)s?|min|mins|minutim|segund(?:o|inho)s?|seg|"
+    r"instante|instantinho|momento|momentinho|pouco|pouquinho|cadinho|cadim|tiquinho|tico|tiquim|bocadinho)|"
+    r"(?:minutinho|momentinho|instantinho|rapidinho|rapidim|momento|instante)|"
+    r"(?:eu )?(?:ja|logo) (?:eu )?(?:volto|venho|retorno|te (?:falo|respondo|mando|chamo|digo))|"
+    r"(?:eu )?(?:volto|retorno|falo|respondo) (?:ja|logo|depois|daqui a pouco|mais tarde)|"
+    r"(?:de[ix]*[ae]|xo|xeu|dexo|deixo) (?:so )?(?:eu )?"
+    r"(?:ver?|conferir|confirmar|checar|olhar|perguntar|pensar|verificar)|"
+    r"(?:eu )?vou (?:so )?(?:ver?|conferir|confirmar|checar|olhar|perguntar|pensar|verificar|almocar|atender)|"
+    r"(?:eu )?(?:to|estou|tou) (?:no transito|dirigindo|ocupad[oa]|atendendo|com cliente|na rua|no telefone|vendo)|"
+    r"(?:ja|logo|depois|mais tarde|daqui a pouco|jaja|ja ja) (?:eu |te )*"
+    r"(?:confirmo|aprovo|autorizo|vejo|olho|confiro)|"
+    r"(?:confirmo|aprovo|autorizo|vejo|olho|confiro) (?:ja|logo|depois|mais tarde|daqui a pouco|hoje|amanha)|"
+    r"ainda nao(?: (?:manda|mande|emite|emita|envia|faz|confirma|pode))?|agora nao|nao ainda|"
+    r"nao (?:manda|mande|emite|emita|envia|faz|confirma) (?:ainda|agora)|"
+    r"ja vai|ja ja|jaja|agorinha|n?um instante|calmae|carmae|devagar|freia|stand ?by|de molho|"
+    r"wait|hold on|un momento|not yet"
+)
+_WAIT_FILLER: Final = (
+    r"ai|nao|nem|sim|so|por favor|favor|um|uma|pouco|pouquinho|eh|ta|tah|ja|que|eu|aqui|la|mas|antes|primeiro|o|a|com|"
+    r"oxe|oxente|bah|tche|uai|vixe|eita|opa|rapaz|mano|cara|moco|moca|amigo|amiga|querida|querido|prosa|ainda|viu|hein|"
+    r"meu|minha|cliente|contador|contadora|marido|esposa|patrao|chefe|socio|socia|rapidinho|agora|entao|hum+|hmm+|"
+    r"as|pontas?|onda|so|deixa|tem|calma|com|sem|pressa|"
+    r"isso|valor|certo|nota|dados|ele|ela|os|as|e|de|do|da|no|na|pra|pro|daqui|gente|te"
+)
+WAITS: Final = re.compile(rf"(?:(?:{_WAIT}|{_WAIT_FILLER})(?: |$))+")
+ONE_WAIT: Final = re.compile(rf"(?:^| )(?:{_WAIT})(?: |$)")
+_MISTAKEN: Final = frozenset({*_WRONG, "erro"})
+_WRONG_FILLER: Final = words("beside_wrong")
+
+
+def is_wait(words: str) -> bool:
+    """Say whether these words (``standalone``) ask to wait, and nothing else."""
+    return bool(WAITS.fullmatch(f"{words} ") and ONE_WAIT.search(words))
+
+
+def is_wrong(words: str) -> bool:
+    """Say whether these words (``standalone``) say that something is wrong, and not what."""
+    said = set(words.split())
+    return bool(said & _MISTAKEN) and said <= _MISTAKEN | _WRONG_FILLER
+
+
 LONGEST_CHOICE: Final = 80  # characters; more is no answer to a list
 _SAYS: Final = (
     r"(?:(?:nao|ops)[,.]? )?(?:o |a )?(?:servico|codigo(?: do servico)?|opcao|numero)(?: certo)?(?: (?:e|eh))?"
@@ -203,9 +249,8 @@ _DO: Final = (
 _PAST: Final = r"(?:ja )?(?:venceu|vence\w*|vai vencer|expirou|esta vencido|esta vencendo)"
 _END: Final = r"(?: (?:por favor|aqui|por aqui|agora|hoje|vencido|que venceu|para voces?|pra voces?)){0,3}[ .,!?]{0,5}"
 _EXPLICIT: Final = re.compile(
-    rf"{_BEFORE}(?:{_DO} {_OF}|(?:o )?link (?:do|para o|pro|de) (?:meu )?){_NAMED}{_END}"
-    rf"|(?:o )?(?:meu|nosso) {_NAMED}{_END}"
-    rf"|(?:(?:o )?meu |o |nosso ){_NAMED} {_PAST}{_END}"
+    rf"{_BEFORE}(?:{_DO} {_OF}|(?:o )?link (?:do|para o|pro|de) (?:meu )?){_NAMED}{_END}|(?:o )?(?:meu|"
+    rf"nosso) {_NAMED}{_END}|(?:(?:o )?meu |o |nosso ){_NAMED} {_PAST}{_END}"
 )
 _BARE: Final = re.compile(rf"{_BEFORE}(?:o |um )?{_NAMED}{_END}")
 LONGEST_REQUEST: Final = 120  # characters; a longer text is about something else

@@ -37,9 +37,8 @@ HIDDEN_CPF: Final = Cued(
 )  # as banks print it on receipts
 ADDRESS: Final = Cued(
     "end log",
-    r"\b(?:endereco|logradouro)\b {0,9}+[:-]? {0,9}+[^\n;|]{3,90}?"
-    r"(?=\s{0,9}(?:$|[\n;|]|,? ?\b(?:cnpj|cpf|valor|cep|telefone|"
-    r"celular|e-?mail|servico|descricao|ie|im|inscricao)\b))",
+    r"\b(?:endereco|logradouro)\b {0,9}+[:-]? {0,9}+[^\n;|]{3,90}?(?=\s{0,9}(?:$|[\n;|]|,? ?\b(?:cnpj|cpf|valor|cep|"
+    r"telefone|celular|e-?mail|servico|descricao|ie|im|inscricao)\b))",
 )
 PLATE: Final = re.compile(
     r"(?<![a-z0-9])(?<!\d-)[a-z]{3}(?:-?\d[a-j]\d{2}|-\d{4})(?![a-z0-9])|"
@@ -66,15 +65,14 @@ PERCENT: Final = Cued("", r"(?<![\w.,])\d+(?:[.,]\d+)? ?(?:%|por ?cento\b)", sig
 ORDINAL: Final = Cued("", r"(?<![\w.,])\d+ ?[ºª°](?!\w)", signs=("º", "ª", "°"))
 # Words whose number names the thing: "pedido 4587", "sala 12". With "de" between, it is an amount: "contrato de 1500".
 NAMED: Final = re.compile(
-    r"\b(?:(?:pedidos?|protocolo|chamado|ticket|lotes?|apto|apartamento|sala|quadra|"
-    r"bloco|andar|ordem de servico|"
-    r"ordem de compra|oc|processo|agencia|codigo|cod|item|modelo|serie|rg|inscricao(?: municipal|"
-    r" estadual)?|cnh|nit|pis|"
-    r"crm|crea|oab|cau|cro|creci|rps|edital|empenho|licitacao|pregao|lei|artigo|placa|chassi|"
-    r"km|rodovia|br|galpao|iphone|filial|sprint|dente|capitulo|"
-    r"galaxy|art|rrt|trt|nbr|nr|iso|ie:|im:|insc\.?|windows|excel|office|playstation|xbox|"
-    r"remessa|romaneio|cid|versao|nivel|unidade consumidora|orcamento n[º°o]|"
-    r"order|ticket)\s{0,9}+(?:(?:n[º°.]?|numero|num|nr)(?![a-z])\.?)?\s{0,9}+[:#.-]?\s{0,9}+"
+    r"\b(?:(?:pedidos?|protocolo|chamado|ticket|lotes?|apto|apartamento|sala|quadra|bloco|andar|ordem de servico|"
+    r"ordem de compra|oc|processo|agencia|codigo|cod|item|modelo|serie|rg|inscricao(?: municipal| estadual)?|cnh|nit|"
+    r"pis|crm|crea|oab|cau|cro|creci|rps|edital|empenho|licitacao|pregao|lei|artigo|placa|chassi|km|rodovia|br|galpao|"
+    r"iphone|filial|sprint|dente|capitulo|galaxy|art|rrt|trt|nbr|nr|iso|ie:|im:|insc\.?|windows|excel|office|"
+    r"playstation|xbox|remessa|romaneio|cid|versao|nivel|unidade consumidora|orcamento n[º°o]|order|"
+    r"ticket)\s{0,9}+(?:(?:n[º°.]?|numero|num|nr)(?![a-z])\.?)?\s{0,9}+[:#.-]?\s{0,9}+"
+    r"|\b(?:fase|etapa|modulo|parcela|parte|setor|faixa|torre|turma|ciclo|estagio|pavimento)"
+    r"\s{1,3}(?=\d{1,2}\s{1,3}(?:r\$ ?)?\d)"  # and then the amount: "fase 2 600"
     r"|\b(?:d[ae]|na|pela|conforme) os\s{0,9}+"  # an article would be "das" or "nas"
     r"|(?:os|o\.s\.?|ordem|contrato|proposta|orcamento|projeto|conta|casa|unidade|loja|box|"
     r"nota(?: fiscal)?|turma|grupo|"

@@ -69,10 +69,10 @@ class Cued:
 
     __slots__ = ("cues", "pattern", "signs")
 
-    def __init__(self, cues: str, pattern: str, *, signs: tuple[str, ...] = ()) -> None:
+    def __init__(self, cues: str, *alternatives: str, signs: tuple[str, ...] = ()) -> None:
         self.cues: Final = frozenset(cues.split())
         self.signs: Final = signs
-        self.pattern: Final = re.compile(pattern)
+        self.pattern: Final = re.compile("|".join(alternatives))
 
     def search(self, text: str, words: AbstractSet[str]) -> re.Match[str] | None:
         """Search ``text``, whose stems are among ``words``."""

@@ -222,7 +222,7 @@ def test_of_two_amounts_that_the_message_leaves_open_none_is_certain(trade, v, m
     ("text", "readings"),
     [
         ("Você recebeu um Pix de R$ 1.340,00 de OFICINA X. Saldo: R$ 2.981,55. lavagem", ("1340.00", "2981.55")),
-        ("projeto 9.200, faz nota só de metade", ("4600.00", "9200.00")),
+        ("projeto 9.200, faz nota só de metade", ("9200.00", "4600.00")),
         ("safra 26/27 pulverização 26.650,00", ("26650.00",)),
     ],
 )
@@ -328,3 +328,67 @@ def test_a_name_behind_the_document_is_no_work_and_work_no_name(said: str, nome:
     read_ = read(said)
     found = {c.campo: c.valor for c in read_.candidates}
     assert (found.get(Campo.NOME), found.get(Campo.DESCRICAO), amount(read_)) == (nome, servico, "210.00")
+
+
+# Words of which work has several, by number.
+PARTS = ("fase", "etapa", "módulo", "parcela", "setor", "turma", "torre", "lote", "sala", "bloco", "nível")
+
+
+@settings(max_examples=80)
+@given(
+    st.sampled_from(TRADES),
+    st.sampled_from(PARTS),
+    st.integers(1, 12),
+    prices.filter(lambda price: not 1900 < price < 2100),  # a year is asked about
+    st.sampled_from(("", "R$ ", " reais")),
+)
+def test_the_number_of_a_part_of_the_work_belongs_to_its_name(trade, part, number, price, money):
+    """In "pintura fase 2 600" the 2 stays with the phase: it is neither dropped nor read into the amount."""
+    said = f"{price}{money}" if money.startswith(" ") else f"{money}{price}"
+    read_turn = read(f"{trade[0]} {part} {number} {said} pro {CPF}")
+    service = next((c.valor for c in read_turn.candidates if c.campo is Campo.DESCRICAO), "")
+    assert service.endswith(f"{part} {number}"), service
+    assert set(offered(read_turn)) == {f"{price}.00"}
+
+
+HALVES = ("{} {}, só de metade", "{} {}, emite só metade", "{} ficou {} mas a nota é só de metade", "{}, metade de {}")
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(TRADES), st.sampled_from(HALVES), prices.filter(lambda price: not 1900 < price < 2100))
+def test_half_of_an_amount_is_never_certain_and_the_whole_is_offered_first(trade, wording, price):
+    """Whatever else is said, both are asked about: what was named, and its half."""
+    asked = doubt(read(f"{wording.format(trade[0], price)} pro {CPF}"))
+    assert asked is not None
+    assert asked.leituras == (f"{price}.00", f"{price / 2:.2f}")
+
+
+NO_MONTHS = ("13/2026", "00/2026", "14", "31/2026", "99-2026")
+
+
+@pytest.mark.parametrize("said", NO_MONTHS)
+@pytest.mark.parametrize("wording", ["competência {}", "mês de competência {}", "competência é {}"])
+def test_a_month_that_no_calendar_has_is_told_and_belongs_to_no_other_field(said, wording):
+    """In an order it is asked about; the amount and the service are as without it."""
+    for order in ("nota de 600 {} pintura pro " + CPF, "nota de 600 de pintura pro " + CPF + ", {}"):
+        turn = read(order.format(wording.format(said)))
+        asked = doubt(turn, Campo.COMPETENCIA)
+        assert asked is not None
+        assert (asked.trecho, asked.detalhe) == (said, "esse mês não existe")
+        assert (amount(turn), {c.valor for c in turn.candidates if c.campo is Campo.DESCRICAO}) == (
+            "600.00",
+            {"pintura"},
+        )
+
+
+def test_a_correction_to_a_month_that_no_calendar_has_is_told():
+    turn = read("muda a competência para 13/2026", SUMMARY)
+    assert doubt(turn, Campo.COMPETENCIA) is not None
+    assert not turn.candidates
+
+
+@pytest.mark.parametrize(
+    "text", ["competência 12/2026", "competência 30/11", "competência 15 horas", "ref. safra 25/26"]
+)
+def test_a_month_or_a_day_is_no_month_that_does_not_exist(text):
+    assert doubt(read(f"nota de 600 de pintura pro {CPF}, {text}"), Campo.COMPETENCIA) is None

@@ -4,8 +4,8 @@ What the words of a turn say to an invoice: one event, or a request that is abou
 
 Answers what people ask about invoices already issued.
 
-To add a speech act: a member of ``Ato`` (``extractor/contract.py``), a row that recognises it in
-``extractor/utterance.py``, and its rows in ``ANSWERS``; a test names the pairs of act and moment that lack one.
+To add a speech act: a member of ``Ato`` (``extractor/contract.py``), a row that recognises it
+(``extractor/requests/recognisers.py``), and its rows in ``ANSWERS``; a test names the pairs of act and moment without.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Final, Protocol, assert_never
 
 from bot.conversation.inbound import Palavras
 from bot.subjects.invoice.clients import Notes, Usual, clients_named, replaceable, with_offer
-from extractor.contract import Ato, Extraction
+from extractor.contract import Ato, Extraction, RequestKind
 from extractor.fields.clients import mentioned
 from extractor.requests.cancellation import PorCliente, PorNumero, PorValor, Qual, Ultima, similar
 from extractor.requests.cancellation import request as cancellation
-from extractor.requests.requests import Pedido, RequestKind, as_number
+from extractor.requests.requests import Pedido, as_number
 from extractor.text.folding import ABUSE, read
 from extractor.utterance import (
     CHANGES,

@@ -12,8 +12,8 @@ from typing import Protocol
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Entrada, Outro, Palavras, Toque
 from bot.subjects.invoice.acts import ActRow, Memory, answer, answer_to, asked, begun, said
 from bot.subjects.invoice.clients import as_it_stands_now, repeated, repeated_note, substituted, usual, with_offer
-from extractor.contract import Ato, Extraction
-from extractor.requests.requests import Pedido, RequestKind
+from extractor.contract import Ato, Extraction, RequestKind
+from extractor.requests.requests import Pedido
 from extractor.requests.several import behind_yes, may_be_another
 from extractor.utterance import Utterance
 from state_machine.catalogue import acts, messages, staff_messages

@@ -37,7 +37,6 @@ ONDE: Final = {  # what is asked where a code needs the place, by ``Onde``
     "evento": "Onde foi o evento? O CEP e o número do lugar bastam.",
 }
 ONDE_E_QUANDO: Final = "Onde e em que dia foi o evento? Manda o dia, o CEP e o número do lugar."
-SEM_CIDADE: Final = "não conheço cidade com esse nome; manda com a sigla do estado, ou o CEP"
 SEM_RESPOSTA: Final = "o serviço de CEP não respondeu, e sem ele o endereço não entra na nota; tenta daqui a pouco"
 CONFUSO: Final = "algumas partes se confundem; põe vírgulas entre elas"
 EXEMPLO: Final = "Por exemplo: _Rua das Flores, 100, sala 2, Centro, São Paulo/SP, 01310-100_."

@@ -8,9 +8,8 @@ import pytest
 
 from bot.conversation.inbound import Palavras
 from bot.subjects.invoice.plan import plan
-from extractor.contract import Ato
+from extractor.contract import Ato, RequestKind
 from extractor.hybrid import HybridExtractor
-from extractor.requests.requests import RequestKind
 from extractor.utterance import understand
 from proofs.diagrams.session import example
 from proofs.sandbox.model import ModelSimulator, Reply

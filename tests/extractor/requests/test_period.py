@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from extractor.requests.requests import RequestKind, read_period, read_request
+from extractor.contract import RequestKind
+from extractor.requests.requests import read_period, read_request
 from state_machine.values.local_time import MesOuAno
 
 HOJE = date(2026, 11, 23)

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from extractor.contract import RequestKind
 from extractor.requests.cancellation import PorNumero, request
-from extractor.requests.requests import Pedido, RequestKind, read_request
+from extractor.requests.requests import Pedido, read_request
 
 _OF_PADARIA = Pedido(RequestKind.EMAIL, clientes=("padaria",), emails=("ana@x.com.br",))
 

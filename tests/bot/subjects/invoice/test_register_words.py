@@ -10,8 +10,8 @@ import pytest
 
 from bot.conversation.inbound import Palavras
 from bot.subjects.invoice.acts import asked
-from extractor.contract import Context
-from extractor.requests.requests import RequestKind, read_request
+from extractor.contract import Context, RequestKind
+from extractor.requests.requests import read_request
 from extractor.two_readers import TwoReaders
 from extractor.utterance import understand
 
