@@ -29,7 +29,7 @@ from bot.wiring.outside import Stores, open_outside, open_stores
 from gateway.plugnotas.note import hinted_keys
 from gateway.registry import REGISTRY, ChannelRow, rows_for
 from operations.certificate import CertificateLinks
-from operations.month import kept_documents
+from operations.month import LINKS, kept_documents
 from operations.national.distribution import Feed
 from operations.national.verify import ask_due
 from state_machine.protocol.channel import Ambiente
@@ -42,7 +42,6 @@ from webhooks.bodies import Bodies
 from webhooks.console.app import create_console, mount
 from webhooks.console.render.model_spend import Preco
 from webhooks.deps import WebhookDeps
-from webhooks.month import PATH as MONTH_PATH
 from webhooks.month import Months, create_links
 from webhooks.public.app import create_public, create_unsubscribe, mount_unsubscribe
 from webhooks.public.app import mount as mount_public
@@ -74,7 +73,7 @@ def web_app(stores: Stores, origins: Mapping[str, str], *, https: bool) -> web.A
     if settings.public_url:
         cofre, roots, unchecked = vault_of(settings), settings.company_roots(), settings.icp_brasil_unchecked_replaces
         links = CertificateLinks(stores.database, stores.inbox, cofre, roots, unchecked=unchecked)
-        app.add_subapp(MONTH_PATH, create_links(months))
+        app.add_subapp(LINKS, create_links(months))
         mount_public(app, create_public(links, deps.bodies, secure=https))
         mount_unsubscribe(app, create_unsubscribe(stores.database, secure=https))
     return app

@@ -50,6 +50,7 @@ class RequestKind(StrEnum):
     PARAR = "parar"
     EMAIL = "email"  # what was issued, to an address
     TOTAL = "total"
+    FECHAMENTO = "fechamento"  # a month's notes, for the accountant
     LIMITE_MEI = "limite_mei"
 
 

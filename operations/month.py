@@ -47,6 +47,7 @@ MIME: Final[dict[Formato, str]] = {
     "csv": "text/csv",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
+LINKS: Final = "/fechamento"  # below the public address; masked in ``telemetry/logs.py``
 MOST: Final = 5_000  # notes of a month; a ZIP of them has some hundred megabytes
 _SPAN: Final = 2_000  # numbers among which gaps are looked for
 _IN_MEMORY: Final = 8 * 1024 * 1024  # bytes of a ZIP; what is larger waits on disk
@@ -100,14 +101,14 @@ class Mes:
 
     cnpj: str
     periodo: MesOuAno
-    linhas: tuple[NotaDoMes, ...]
+    notas: tuple[NotaDoMes, ...]
     faltam: tuple[str, ...] = ()
     practice: bool = False
 
     @property
     def total(self) -> Decimal:
         """The sum of what stands, in BRL."""
-        return sum((linha.valor for linha in self.linhas if linha.vale), Decimal("0.00"))
+        return sum((linha.valor for linha in self.notas if linha.vale), Decimal("0.00"))
 
     @property
     def nome(self) -> str:
@@ -202,7 +203,7 @@ def _cells(linha: NotaDoMes) -> dict[str, str]:
 
 def csv_of(mes: Mes) -> bytes:
     """Return the list as CSV: a row a note, the total without cancelled ones, and a row a missing number."""
-    rows = [_cells(linha) for linha in mes.linhas]
+    rows = [_cells(linha) for linha in mes.notas]
     rows.append({"numero": "TOTAL", "situacao": "sem canceladas", "valor": decimal_comma(mes.total)})
     rows += [{"numero": numero, "situacao": "não está na Prosa"} for numero in mes.faltam]
     return sheet(rows, _COLUMNS)
@@ -219,7 +220,7 @@ def xlsx_of(mes: Mes) -> bytes:
         money = book.add_format({"num_format": "#,##0.00"})
         page = book.add_worksheet(mes.periodo.prefixo[:-1])
         page.write_row(0, 0, _COLUMNS, bold)
-        for line, linha in enumerate(mes.linhas, 1):
+        for line, linha in enumerate(mes.notas, 1):
             told = _cells(linha)
             for column, name in enumerate(_COLUMNS):
                 value = getattr(linha, name)
@@ -229,14 +230,14 @@ def xlsx_of(mes: Mes) -> bytes:
                     page.write_datetime(line, column, value, day)
                 else:
                     page.write_string(line, column, told[name])
-        end, amount = len(mes.linhas) + 1, _COLUMNS.index("valor")
+        end, amount = len(mes.notas) + 1, _COLUMNS.index("valor")
         page.write_string(end, 0, "TOTAL", bold)
         page.write_string(end, 1, "sem canceladas", bold)
         page.write_number(end, amount, float(mes.total), book.add_format({"bold": True, "num_format": "#,##0.00"}))
         for line, numero in enumerate(mes.faltam, end + 1):
             page.write_row(line, 0, (numero, "não está na Prosa"))
         page.freeze_panes(1, 0)
-        page.autofilter(0, 0, max(1, len(mes.linhas)), len(_COLUMNS) - 1)
+        page.autofilter(0, 0, max(1, len(mes.notas)), len(_COLUMNS) - 1)
         page.autofit(300)
     return out.getvalue()
 
@@ -248,7 +249,7 @@ async def zip_of(mes: Mes, fetch: Fetch) -> MonthZip:
         with zipfile.ZipFile(pack.arquivo, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(f"{mes.nome}/{mes.nome}.csv", csv_of(mes))
             archive.writestr(f"{mes.nome}/{mes.nome}.xlsx", xlsx_of(mes))
-            for linha in mes.linhas:
+            for linha in mes.notas:
                 for formato in ("pdf", "xml"):
                     name = _file_name(linha, formato)
                     found = await fetch(linha.emissao_id, formato)

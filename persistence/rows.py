@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from state_machine.cancellation.reconciliation import Aviso as AvisoDaAutoridade
-from state_machine.invoice.session import Botao, EnviarArquivo, EnviarLink, Mensagem, Opcao
+from state_machine.invoice.session import Botao, EnviarArquivo, EnviarLink, EnviarMes, Mensagem, Opcao
 from state_machine.protocol.standing import Aviso as AvisoEmissao
 from state_machine.values.errors import ProsaError
 
@@ -300,8 +300,13 @@ KINDS: dict[str, type[Row]] = {kind.tipo: kind for kind in get_args(Row)}
 TIPOS = frozenset(KINDS)
 
 
-OutboxMessage = Mensagem | EnviarArquivo | EnviarLink
-TIPO_DA_MENSAGEM: dict[type[OutboxMessage], str] = {Mensagem: "texto", EnviarArquivo: "arquivo", EnviarLink: "link"}
+OutboxMessage = Mensagem | EnviarArquivo | EnviarMes | EnviarLink
+TIPO_DA_MENSAGEM: dict[type[OutboxMessage], str] = {
+    Mensagem: "texto",
+    EnviarArquivo: "arquivo",
+    EnviarMes: "mes",
+    EnviarLink: "link",
+}
 
 
 class MisshapenMessageError(ProsaError, ValueError):
@@ -313,7 +318,7 @@ class MisshapenMessageError(ProsaError, ValueError):
 def to_payload(mensagem: OutboxMessage, de: str | None = None) -> dict[str, Any]:
     """Return the JSON to store; ``de`` is the name of the member of staff who wrote a text."""
     stored: dict[str, Any] = {"tipo": TIPO_DA_MENSAGEM[type(mensagem)]}
-    if isinstance(mensagem, EnviarArquivo | EnviarLink):
+    if isinstance(mensagem, EnviarArquivo | EnviarMes | EnviarLink):
         return stored | {name: getattr(mensagem, name) for name in mensagem.__slots__}
     buttons = [{"id": botao.id, "titulo": botao.titulo} for botao in mensagem.botoes]
     rows = [{"id": linha.id, "titulo": linha.titulo, "descricao": linha.descricao} for linha in mensagem.lista]
@@ -328,6 +333,8 @@ def parse(payload: Mapping[str, Any]) -> OutboxMessage:
             return Mensagem(texto, tuple(_button(botao) for botao in botoes), _rows(payload.get("lista", [])))
         case {"tipo": "arquivo", "emissao_id": int(emissao_id), "formato": "pdf" | "xml" as formato, "nome": str(nome)}:
             return EnviarArquivo(emissao_id, formato, nome, payload.get("legenda"))
+        case {"tipo": "mes", "empresa_id": int(empresa_id), "mes": str(mes)}:
+            return EnviarMes(empresa_id, mes)
         case {"tipo": "link", "texto": str(texto), "link": str(link), "selado": str(selado)}:
             return EnviarLink(texto, link, selado)
         case _:

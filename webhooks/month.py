@@ -27,7 +27,6 @@ from persistence.db.engine import Database
 from persistence.people.companies import get_company
 from state_machine.values.local_time import MesOuAno
 
-PATH: Final = "/fechamento"  # of the link, masked in ``telemetry/logs.py``
 FILE: Final = r"{mes:20\d\d-\d\d}.{formato:" + "|".join(get_args(Formato)) + "}"
 _CHUNK: Final = 256 * 1024  # bytes
 _HEADERS: Final = {

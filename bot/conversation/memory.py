@@ -132,6 +132,11 @@ class ConversationMemory:
         async with self._database.alone() as connection:
             return await history.issued(connection, self._empresa_id, periodo, documento)
 
+    async def issued_in(self, mes: MesOuAno) -> bool:
+        """Whether the company has a note of this month's competence, cancelled or not."""
+        async with self._database.alone() as connection:
+            return bool(await history.closing(connection, self._empresa_id, mes, 1))
+
     async def called(self) -> bool:
         """Whether somebody of the staff was asked for, and nobody came yet."""
         async with self._database.alone() as connection:

@@ -7,6 +7,7 @@ The PDFs and XMLs of the notes that a mail carries.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -22,19 +23,23 @@ from gateway.mail.message import Mail, MailedFile
 from gateway.registry import Channels
 from gateway.whatsapp.errors import Failure
 from gateway.whatsapp.media import Uploaded
-from gateway.whatsapp.messages import DocumentoMidia
+from gateway.whatsapp.messages import DocumentoMidia, Mensagem, Texto
+from operations.month import MIME, MonthError, month_named, month_of, xlsx_of
 from persistence.batches import mailed_notes, records, suppression, work
 from persistence.batches.work import TakenBatch
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.fiscal import notes
 from persistence.fiscal.notes import Guardado
+from persistence.people.companies import get_company
 from persistence.queue import outbox
 from state_machine.catalogue import requests as pedidos
-from state_machine.invoice.session import EnviarArquivo, file_name
+from state_machine.catalogue.records import Emitidas, fechamento
+from state_machine.invoice.session import EnviarArquivo, EnviarMes, file_name
 from state_machine.mailing.delivery import EstadoLinha, EstadoLote, MailIncomplete, MailUnreachable, settle
 from state_machine.mailing.reading import reason, text_of
 from state_machine.protocol.emission import Arquivo
+from state_machine.values.local_time import MesOuAno
 from telemetry.metrics import Metrics
 
 
@@ -84,11 +89,19 @@ class Documents:
 
 
 class Attachments:
-    """Documents as messages."""
+    """Documents as messages. ``link`` returns the address of a month's ZIP, ``None`` where there is none."""
 
-    def __init__(self, documents: Documents, messenger: Messenger) -> None:
+    def __init__(
+        self,
+        database: Database,
+        documents: Documents,
+        messenger: Messenger,
+        link: Callable[[int, MesOuAno], str | None],
+    ) -> None:
+        self._database = database
         self._documents = documents
         self._messenger = messenger
+        self._link = link
 
     async def prepare(self, arquivo: EnviarArquivo) -> DocumentoMidia | NotYet | Failure:
         """Return the message to send, or why it can't be made now."""
@@ -99,6 +112,23 @@ class Attachments:
         if not isinstance(uploaded, Uploaded):
             return uploaded
         return DocumentoMidia(uploaded.media_id, arquivo.nome, arquivo.legenda)
+
+    async def month(self, asked: EnviarMes) -> Mensagem | Failure:
+        """Return a company's month as a message, as it stands now."""
+        try:
+            async with self._database.alone() as connection:
+                empresa, _ = await get_company(connection, asked.empresa_id)
+                mes = await month_of(connection, empresa.id, empresa.cnpj, month_named(asked.mes))
+        except MonthError as error:
+            return Texto(str(error))
+        workbook, nome = await asyncio.to_thread(xlsx_of, mes), f"{mes.nome}.{asked.formato}"
+        uploaded = await self._messenger.upload_media(workbook, MIME[asked.formato], nome)
+        if not isinstance(uploaded, Uploaded):
+            return uploaded
+        standing = sum(nota.vale for nota in mes.notas)
+        link = self._link(empresa.id, mes.periodo)
+        said = fechamento(mes.periodo, Emitidas(standing, mes.total), len(mes.notas) - standing, link)
+        return DocumentoMidia(uploaded.media_id, nome, said)
 
 
 FORMATS: Final[tuple[Literal["pdf", "xml"], ...]] = ("pdf", "xml")

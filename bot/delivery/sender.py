@@ -58,7 +58,7 @@ from persistence.queue.ticks import apply
 from persistence.rows import MisshapenMessageError, OutboxMessage, StatusRow, parse
 from state_machine.catalogue.questions import VER_OPCOES
 from state_machine.catalogue.requests import sem_arquivo
-from state_machine.invoice.session import EnviarArquivo, EnviarLink
+from state_machine.invoice.session import EnviarArquivo, EnviarLink, EnviarMes
 from state_machine.invoice.session import Mensagem as Resposta
 from state_machine.protocol.channel import Ambiente
 from telemetry.metrics import Metrics
@@ -178,6 +178,8 @@ class Delivery:
     async def _content(self, mensagem: OutboxMessage) -> Mensagem | NotYet | Failure:
         if isinstance(mensagem, EnviarArquivo):
             return await self._attachments.prepare(mensagem)
+        if isinstance(mensagem, EnviarMes):
+            return await self._attachments.month(mensagem)
         if isinstance(mensagem, EnviarLink):
             return self._with_address(mensagem)
         if mensagem.lista:

@@ -38,10 +38,12 @@ from bot.subjects.strangers import Moves, Notices, Strangers
 from bot.wiring.outside import Outside, Stores
 from gateway.mail.client import MailConnection, mail_tls
 from gateway.mail.message import parse_server
+from operations.month import LINKS, link_token
 from persistence.people import certificate_links
 from persistence.rows import GatewayRow, LeftNumberRow, MessageRow, MetaNoticeRow, MovedRow, StatusRow, UnreadableRow
 from state_machine.invoice.session import EnviarLink
 from state_machine.protocol.channel import Ambiente
+from state_machine.values.local_time import MesOuAno
 
 # Asked in this order, turn by turn; the last one takes what nobody else took.
 SUBJECTS: tuple[type[Subject], ...] = (
@@ -99,12 +101,16 @@ class Pumps(dict[str, Pump[Any]]):
         orders = {name: kind(parts) for name, kind in ORDERS.items()}
         works: dict[str, Work] = {name: OrderWorker(order, database, channels) for name, order in orders.items()}
         documents = Documents(database, channels)
-        attachments = Attachments(documents, outside.whatsapp)
         cofre, public_url = vault_of(stores.settings), stores.settings.public_url
 
         def address(link: EnviarLink) -> str:
             return certificate_links.address(public_url, cofre, link.link, link.selado)
 
+        def month_link(empresa_id: int, periodo: MesOuAno) -> str | None:
+            token = link_token(stores.settings.app_secrets[0], empresa_id, periodo)
+            return f"{public_url}{LINKS}/{token}" if public_url else None
+
+        attachments = Attachments(database, documents, outside.whatsapp, month_link)
         practice = Homologation(database, Ambiente(stores.settings.fiscal_environment))
         works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics, address, practice.mark)
         if stores.settings.smtp_url.get_secret_value():

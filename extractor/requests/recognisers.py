@@ -286,6 +286,7 @@ _FOR_ME: Final = r"(?:me |ai |pra mim |por favor ){0,2}"
 _THE_LAST: Final = r"(?:(?:a|essa|aquela|ultima|minha) ){0,2}"
 _WHICH: Final = rf"(?: (?:fiscal|{SHOWN})){{0,2}}"
 _OTHER_COPY: Final = r"(?:chaves?|placas?|carteir\w+|documentos?|certid\w+|diplomas?|crachas?|cartao|rg|cnh|boleto)\b"
+_ACCOUNTANT: Final = r"(?:contador|contadora|contabilidade)\b"
 AGAIN: Final = r"(?:de novo|outra vez|novamente)"
 # What the limit is for everybody is a question; how much of it is used or left is in the company's own records.
 _USED: Final = r"(?:falta\w*|rest\w+|sobr\w+|cabe|usei|meu|perto|longe|passei|estour\w+)"
@@ -305,6 +306,17 @@ REQUESTS: Final[tuple[Recogniser[RequestKind, Text], ...]] = (
             "des ret vol",
             r"\b(?:retom\w+|desfa[zc]\w*|descancel\w+)\b|\bvolt\w+ (?:com |para )?(?:a|aquela|essa) nota\b",
         ),
+    ),
+    Recogniser(
+        RequestKind.FECHAMENTO,
+        "manda o relatório do mês pro meu contador",
+        Cued(
+            "exp fec pla rel tod tud",
+            rf"\b(?:relatorio|fechamento|planilha|exporta\w*)\b[^.\n]{{0,40}}(?:{PERIOD})",
+            rf"\b(?:relatorio|fechamento|planilha|exporta\w*|notas|xmls|pdfs|tudo)\b[^.\n]{{0,30}}\b{_ACCOUNTANT}",
+            r"\b(?:todos os|todas as) (?:xmls?|pdfs?|danfs?es?)\b",
+        ),
+        carries=("quando",),
     ),
     Recogniser(
         RequestKind.EMAIL,
@@ -410,6 +422,12 @@ _STANDS: Final = words("stands")
 _ENDED: Final = _STANDS - {
     *("sai", "sair", "certo", "emitir", "houve", "aconteceu", "onde", "prefeitura", "receita", "quando", "ultima")
 }
+_ACCOUNTANTS: Final = frozenset({"contador", "contadora", "contabilidade"})
+_CLOSED: Final = words("closed_month")
+_WHOLE_MONTH: Final = frozenset({"tudo", "xmls", "pdfs"})
+_CLOSING: Final = (
+    _CLOSED | _WHOLE_MONTH | _ACCOUNTANTS | _LISTS | _NOTES | _SENT | {"todos", "todas", "pediu", "mensal"}
+)
 NO_NAMES: Final = _NOTES | _SUMS | _LISTS | _MADE | _STANDS | {"igual", "mesma", "mesmo", "cancelar", "eu"}
 
 
@@ -445,6 +463,12 @@ def _sums(turn: WordsLeft) -> bool:
     return not turn.numbered and not turn.again and of_what and turn.has(_SUMS - {"valor"})
 
 
+def _closes(turn: WordsLeft) -> bool:
+    month = turn.dated or "mensal" in turn.said
+    for_it = turn.has(_ACCOUNTANTS) and turn.has(_MANY | _WHOLE_MONTH)
+    return not (turn.numbered or turn.again or turn.named) and (for_it or (month and turn.has(_CLOSED | _WHOLE_MONTH)))
+
+
 def _lists(turn: WordsLeft) -> bool:
     many = turn.has(_MANY) and (turn.dated or turn.has(_MADE | _LISTS))
     return not turn.numbered and not turn.again and (many or (turn.dated and turn.has(_LISTS)))
@@ -468,6 +492,7 @@ def _goes_on(turn: WordsLeft) -> bool:
 
 # What a turn asks for of which no word says anything else, beside those that say nothing.
 ONLY_ASKS: Final[tuple[Recogniser[RequestKind, WordsLeft], ...]] = (
+    Recogniser(RequestKind.FECHAMENTO, "manda o relatório de novembro", _only(_CLOSING, _closes)),
     Recogniser(RequestKind.TOTAL, "e mês passado?", _only(frozenset(), _goes_on)),
     Recogniser(RequestKind.EMAIL, "manda a nota 3 por e-mail", _only(_SENT | _NOTES, _mails)),
     Recogniser(RequestKind.SEGUNDA_VIA, "reenvia a nota 3", _only(_SENT | _NOTES, _copies)),

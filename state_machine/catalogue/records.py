@@ -55,6 +55,23 @@ def lista(periodo: MesOuAno, emitidas: Emitidas, cliente: str | None = None) -> 
     )
 
 
+def fechamento(periodo: MesOuAno, emitidas: Emitidas, canceladas: int, link: str | None) -> str:
+    """Say what stands in a month's workbook, by competence, and where its ZIP is."""
+    fora = f", sem {canceladas} cancelada{'s' * (canceladas > 1)}" if canceladas else ""
+    texto = f"*Fechamento de {periodo}*: {_quantas(emitidas)}{fora}."
+    return f"{texto}\nPDF e XML de cada nota (o link vale 7 dias):\n{link}" if link else texto
+
+
+def fechamento_vazio(periodo: MesOuAno) -> str:
+    """Say that a month has no note."""
+    return f"Não há nota da sua empresa com competência em {periodo}."
+
+
+def fechamento_e_do_mes(periodo: MesOuAno) -> str:
+    """Say that a workbook is of a month."""
+    return f"O fechamento é de um mês. De qual de {periodo}? Por exemplo: _fechamento de novembro_."
+
+
 def _para(cliente: str | None) -> str:
     return f" para {apara(cliente, _NOME_MAX)}" if cliente else ""
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Literal
 
 from state_machine.catalogue.questions import BOTOES_MAX
-from state_machine.invoice.session import Botao, EnviarArquivo, Mensagem, file_name
+from state_machine.invoice.session import Botao, EnviarArquivo, EnviarMes, Mensagem, file_name
 from state_machine.invoice.summary import BOTAO_MAX, fim
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.values.documents import formata_documento
@@ -102,7 +102,7 @@ def sem_arquivo(arquivo: EnviarArquivo, numero: str) -> str:
     return f"{qual} não chegou pelo WhatsApp. Para receber, escreve _{pedido}_."
 
 
-def segunda_via_enviada(arquivos: Sequence[EnviarArquivo]) -> str:
+def segunda_via_enviada(arquivos: Sequence[EnviarArquivo | EnviarMes]) -> str:
     """Say which files come, beside what is open."""
     quais = " e o ".join(arquivo.formato.upper() for arquivo in arquivos)
     return f"O {quais} {'está' if len(arquivos) == 1 else 'estão'} indo."

@@ -145,6 +145,15 @@ class EnviarArquivo:
     legenda: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class EnviarMes:
+    """Send a company's month ("2026-11") as a workbook, with a link to its ZIP; both are made as it leaves."""
+
+    empresa_id: int
+    mes: str
+    formato: Literal["xlsx"] = "xlsx"
+
+
 def file_name(numero: str, formato: str) -> str:
     """Return what a note's file is called; numbers of some cities have a slash."""
     return f"NFSe-{numero.replace('/', '-')}.{formato}"

@@ -71,8 +71,8 @@ async def test_the_competence_says_the_month(database: Database) -> None:
     await issued(database, "9", mine, competencia=date(2026, 12, 1))
     await change(database, "empresa", mine, cnpj=OTHER)
     await issued(database, "10")
-    assert [linha.numero for linha in (await of(database, mine)).linhas] == ["7"]
-    assert [linha.numero for linha in (await of(database, mine, NOVEMBER.anterior)).linhas] == ["8"]
+    assert [linha.numero for linha in (await of(database, mine)).notas] == ["7"]
+    assert [linha.numero for linha in (await of(database, mine, NOVEMBER.anterior)).notas] == ["8"]
 
 
 async def test_practice_is_left_out_once_the_company_issues_in_earnest(database: Database) -> None:
@@ -81,7 +81,7 @@ async def test_practice_is_left_out_once_the_company_issues_in_earnest(database:
     assert (await of(database, mine)).nome.endswith("-sem-valor-fiscal")
     await issued(database, "1", mine, ambiente="producao")
     found = await of(database, mine)
-    assert (len(found.linhas), found.nome) == (1, f"fechamento-{CNPJ}-2026-11")
+    assert (len(found.notas), found.nome) == (1, f"fechamento-{CNPJ}-2026-11")
 
 
 async def test_cancelled_and_replaced_notes_are_marked_and_not_summed(database: Database) -> None:
@@ -92,7 +92,7 @@ async def test_cancelled_and_replaced_notes_are_marked_and_not_summed(database: 
     await issued(database, "4", mine, substitui_id=replaced, valor_servico=Decimal("10.50"))
     await issued(database, "5", mine, status="cancelamento_pendente", valor_servico=Decimal(1))
     found = await of(database, mine)
-    told = {linha.numero: (linha.situacao, linha.substituida_por) for linha in found.linhas}
+    told = {linha.numero: (linha.situacao, linha.substituida_por) for linha in found.notas}
     assert told == {
         "1": ("autorizada", None),
         "2": ("cancelada", None),

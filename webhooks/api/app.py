@@ -38,8 +38,8 @@ async def _month(call: ApiCall) -> Mes:
 async def month_total(call: ApiCall) -> web.Response:
     """Show how many notes a month has by their competence, the sum without cancelled ones, and what is missing."""
     mes = await _month(call)
-    standing = sum(linha.vale for linha in mes.linhas)
-    told = {"notas": standing, "canceladas": len(mes.linhas) - standing, "total": str(mes.total), "faltam": mes.faltam}
+    standing = sum(linha.vale for linha in mes.notas)
+    told = {"notas": standing, "canceladas": len(mes.notas) - standing, "total": str(mes.total), "faltam": mes.faltam}
     return as_json({"mes": call.request.match_info["mes"], **told})
 
 

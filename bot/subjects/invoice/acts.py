@@ -10,7 +10,7 @@ To add a speech act: a member of ``Ato`` (``extractor/contract.py``), a row that
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from enum import StrEnum
@@ -47,7 +47,7 @@ from state_machine.catalogue.records import Emitidas
 from state_machine.catalogue.requests import LISTADAS, NotaListada
 from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.invoice.fields import Campo
-from state_machine.invoice.session import EnviarArquivo, Estado, Mensagem, Sessao
+from state_machine.invoice.session import EnviarArquivo, EnviarMes, Estado, Mensagem, Sessao
 from state_machine.machine.events import (
     Cancelou,
     Confirmou,
@@ -129,6 +129,7 @@ def _request(dita: Utterance, ativa: Sessao | None) -> Pedido | None:
 # What a request names may look like data of an invoice: "notas de outubro", "o xml da 12".
 _OWN_WORDS = {
     RequestKind.TOTAL: frozenset({Campo.COMPETENCIA, Campo.DATA}),
+    RequestKind.FECHAMENTO: frozenset({Campo.COMPETENCIA, Campo.DATA, Campo.NOME, Campo.DESCRICAO}),
     RequestKind.MINHAS_NOTAS: frozenset({Campo.COMPETENCIA, Campo.DATA}),
     RequestKind.SEGUNDA_VIA: frozenset({Campo.VALOR}),
 }
@@ -156,9 +157,10 @@ def begun(ativa: Sessao | None) -> bool:
     return ativa is not None and ativa.estado is not Estado.COLETA
 
 
-Answer = str | Mensagem | tuple[EnviarArquivo, ...]
+Answer = str | Mensagem | tuple[EnviarArquivo | EnviarMes, ...]
 
 
+JUST_ENDED = 10  # days of a month in which an accountant asks for the one before
 QUESTIONS = 10**9  # a yes is to one of them: the mail that it lets go goes once
 LOOKED_AT = 300  # newest notes among which the end of a number is looked for
 
@@ -168,6 +170,15 @@ class Records(Notes, Protocol):
 
     async def issued(self, periodo: MesOuAno, documento: str | None = None) -> Emitidas:
         """The company's authorised notes of a period that stand; those of one client where its document is given."""
+        ...
+
+    async def issued_in(self, mes: MesOuAno) -> bool:
+        """Whether the company has a note of this month's competence, cancelled or not."""
+        ...
+
+    @property
+    def empresa(self) -> Empresa:
+        """The company that issues."""
         ...
 
     @property
@@ -194,11 +205,6 @@ class Memory(Records, Usual, Protocol):
     @property
     def ativa(self) -> Sessao | None:
         """The session that waits for the user."""
-        ...
-
-    @property
-    def empresa(self) -> Empresa:
-        """The company that issues."""
         ...
 
     async def load(self, sessao_id: str) -> Sessao | None:
@@ -252,10 +258,8 @@ async def _answer(pedido: Pedido, memory: Records, hoje: date) -> Answer:
     match pedido.tipo:
         case RequestKind.SEGUNDA_VIA | RequestKind.EMAIL:
             return await (_mail if pedido.tipo is RequestKind.EMAIL else _copy)(pedido, memory)
-        case RequestKind.MINHAS_NOTAS:
-            return await _list(pedido, memory, hoje)
-        case RequestKind.TOTAL:
-            return await _total(pedido, memory, hoje)
+        case RequestKind.MINHAS_NOTAS | RequestKind.TOTAL | RequestKind.FECHAMENTO:
+            return await _OF_A_PERIOD[pedido.tipo](pedido, memory, hoje)
         case RequestKind.LIMITE_MEI:
             return _limite(await memory.mei(hoje))
         case RequestKind.STATUS:
@@ -288,6 +292,24 @@ async def _total(pedido: Pedido, memory: Records, hoje: date) -> str:
     periodo = pedido.quando.em(hoje) if pedido.quando else MesOuAno(hoje.year)
     mei = await memory.mei(hoje) if periodo.ano == hoje.year and pedido.documento is None else None
     return records.total(periodo, await memory.issued(periodo, pedido.documento), mei, pedido.cliente)
+
+
+async def _month(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[EnviarMes, ...]:
+    """Return the month that is named; without one this month, in its first days the one that has just ended."""
+    este = MesOuAno(hoje.year, hoje.month)
+    periodo = pedido.quando.em(hoje) if pedido.quando else este.anterior if hoje.day <= JUST_ENDED else este
+    if periodo.mes is None:
+        return records.fechamento_e_do_mes(periodo)
+    if not await memory.issued_in(periodo):
+        return records.fechamento_vazio(periodo)
+    return (EnviarMes(memory.empresa.id, periodo.prefixo[:-1]),)
+
+
+_OF_A_PERIOD: Final[Mapping[RequestKind, Callable[[Pedido, Records, date], Awaitable[Answer]]]] = {
+    RequestKind.MINHAS_NOTAS: _list,
+    RequestKind.TOTAL: _total,
+    RequestKind.FECHAMENTO: _month,
+}
 
 
 async def _copy(pedido: Pedido, memory: Records) -> str | tuple[EnviarArquivo, ...]:

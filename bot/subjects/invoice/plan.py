@@ -24,7 +24,7 @@ from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import field_named, obrigatorios
 from state_machine.invoice.fields import Campo
-from state_machine.invoice.session import EnviarArquivo, Estado, Mensagem, Sessao
+from state_machine.invoice.session import EnviarArquivo, EnviarMes, Estado, Mensagem, Sessao
 from state_machine.machine.events import (
     Abriu,
     Apagou,
@@ -118,7 +118,7 @@ class Plano:
     alvo: Sessao | None = None
     resposta: Mensagem | None = None
     origem: str | None = None
-    arquivos: tuple[EnviarArquivo, ...] = ()
+    arquivos: tuple[EnviarArquivo | EnviarMes, ...] = ()
     chama: str | None = None
     larga: Sessao | None = None
     errado: str | None = None

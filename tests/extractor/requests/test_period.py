@@ -60,3 +60,43 @@ def test_records_are_asked_for_in_a_closed_set_of_words(words: str, kind: Reques
     """An amount or an order is no question about what was issued."""
     found = read_request(words)
     assert (found.tipo if found else None) == kind
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "manda o relatório de novembro",
+        "relatório das notas de novembro",
+        "manda o relatório do mês pro meu contador",
+        "todos os xml do mês",
+        "preciso dos xmls de outubro",
+        "exporta as notas de novembro em planilha",
+        "fechamento de outubro",
+        "manda tudo pro contador",
+        "manda as notas de novembro pra contabilidade",
+        "minha contadora pediu as notas de outubro",
+        "gera o relatório mensal",
+    ],
+)
+def test_a_month_for_the_accountant_is_asked_in_many_words(words: str) -> None:
+    """Its list and files, whatever they are called."""
+    asked = read_request(words)
+    assert asked is not None
+    assert asked.tipo is RequestKind.FECHAMENTO
+    assert asked.inteiro or asked.quando is not None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "nota de 500 pra contabilidade silva, cnpj 11222333000181, relatório mensal",
+        "fiz um relatório pra padaria, 400 reais",
+        "manda a nota pro contador",
+        "manda o xml da 12",
+        "quanto faturei em novembro",
+    ],
+)
+def test_an_order_or_another_request_is_no_month_for_the_accountant(words: str) -> None:
+    """A report may be the work, an accountant the customer."""
+    asked = read_request(words)
+    assert asked is None or asked.tipo is not RequestKind.FECHAMENTO

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import re
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from aiohttp.test_utils import TestClient, TestServer
 from pydantic import SecretStr
 
 from operations.company import add_company
 from proofs.sandbox.mailbox import Mailbox
 from state_machine.protocol.channel import Canal
 from tests.road.road_people import Road, open_road, unlike
+from tests.road.talk.memory_people import of_new_company
 from tests.webhooks.api.conftest import THEIRS
 
 if TYPE_CHECKING:
@@ -63,6 +68,27 @@ async def test_a_note_goes_to_the_address_that_was_said_once(mailing: Road, box:
     assert len(box.kept) == before + 2
     audited = await mailing.database.pool.fetch("SELECT quem FROM auditoria WHERE acao = 'confirmou lote'")
     assert {row["quem"] for row in audited} == {"WhatsApp"}
+
+
+async def test_the_month_for_the_accountant_is_a_workbook_with_a_link_to_everything(mailing: Road) -> None:
+    """Of this company alone; a month without a note is told, and no such wish opens a draft."""
+    [ana] = await of_new_company(mailing)
+    assert "Não há nota da sua empresa" in (await ana.say("fechamento de março de 2025")).text
+    await ana.issue()
+    await mailing.settled()
+    [numero] = await _numbers(mailing, ana)
+    month = await mailing.database.pool.fetchval("SELECT to_char(max(competencia), 'MM/YYYY') FROM nfse_emissao")
+    sent = await ana.say(f"manda o relatório de {month} pro meu contador")
+    assert sent.attachment is not None
+    assert sent.attachment.filename.endswith(f"-{month[3:]}-{month[:2]}.xlsx")
+    assert ": 1 nota, no total de R$ " in sent.text
+    link = re.search(r"https://prosa\.exemplo\.com\.br(/fechamento/\S+)", sent.text)
+    assert link is not None
+    async with TestClient(TestServer(mailing.house.web_app(https=False))) as browser:
+        answer = await browser.get(link[1])
+        names = zipfile.ZipFile(io.BytesIO(await answer.read())).namelist()
+    assert {name.partition("/")[2] for name in names} >= {f"NFSe-{numero}.pdf", f"NFSe-{numero}.xml"}
+    assert len(await mailing.sessions(ana)) == 1
 
 
 async def test_where_no_single_address_is_known_it_is_asked_for(mailing: Road, box: Mailbox) -> None:

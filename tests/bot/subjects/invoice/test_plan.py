@@ -123,6 +123,10 @@ class Remembered:
         """Nor is anything usual."""
         return None
 
+    async def issued_in(self, mes: MesOuAno) -> bool:
+        """Nor was a note of any month."""
+        return False
+
     async def issued(self, periodo: MesOuAno, documento: str | None = None) -> Emitidas:
         """Nothing was issued in any month."""
         return Emitidas()
