@@ -423,7 +423,7 @@ def test_a_street_named_after_a_day_says_no_month(fresh: Context, street: str) -
 
 @pytest.mark.parametrize("thing", ["lote", "galpão", "apartamento"])
 def test_what_numbers_a_thing_takes_no_part_of_an_amount(fresh: Context, thing: str) -> None:
-    """ "1.650 reais" behind a thing that may have a number is no thing called 1."""
+    """A thing that may have a number is not called 1 where "1.650 reais" stands behind it."""
     assert values(extract(f"topografia do {thing} 1.650 reais {CNPJ}", fresh))[Campo.VALOR] == "1650.00"
 
 

@@ -34,6 +34,7 @@ from state_machine.documents import Rps
 from state_machine.invoice.draft import Cadastro, Rascunho
 from state_machine.invoice.fields import Campo, Candidate
 from state_machine.invoice.session import Emitir, Estado, Sessao
+from state_machine.invoice.summary import resumo
 from state_machine.machine.events import Abriu, Confirmou, Evento, Informou, NaoCabe
 from state_machine.machine.transition import transition
 from state_machine.protocol.channel import Ambiente
@@ -194,6 +195,14 @@ def test_each_order_is_read_as_its_writer_meant_it() -> None:
             wrong[codigo] = read_as, service
     assert wrong == {}
     assert {codigo for codigo in orders() if not table().codigos.get(codigo)} == set()
+
+
+@pytest.mark.parametrize(("codigo", "first", "last"), [("120501", "20", "22"), ("120801", "10", "14")])
+def test_an_event_of_several_days_says_its_first_and_its_last(codigo: str, first: str, last: str) -> None:
+    """From the order's own words: nobody is asked for a day."""
+    xml, sessao, _ = issued(company(codigo, "simples"), heard(codigo), {Campo.LOCAL: said(local=HERE)})
+    assert f"<dtIni>2026-11-{first}</dtIni><dtFim>2026-11-{last}</dtFim>".encode() in xml
+    assert f"{last}/11/2026" in resumo(sessao).texto
 
 
 @pytest.mark.timeout(900)  # at night ten thousand of them
