@@ -111,10 +111,6 @@ DATED_STREET: Final = Cued(
     rf"(?:{_MONTH})\b(?:,? (?:n[º°.]? ?|numero )?\d{{1,5}}(?!\w|[.,/-]\d| \d| ?(?:reais|conto|mil|pila)\b))?",
 )
 STREET: Final = Cued(
-    "av ave pra rua",
-    r"\b(?:rua|av|avenida|praca)\b\.? \d{1,2} de [a-z]{3,12}, ?(?:n[º°.]? ?|numero )?\d{1,5}(?!\w|[.,/-]\d| \d)",
-)
-STREET: Final = Cued(
     "ala av ave est pra r rod rua tra",
     r"(?:\b(?:rua|av|avenida|travessa|alameda|praca|estrada|rod)\b\.?|(?<!\w)r\.) [a-z][a-z. ]{1,40},? (?:n[º°.]? ?|"
     r"numero )?\d{1,5}(?!\w|[.,/-]\d| \d| ?(?:reais|conto|mil|pila)\b)",
