@@ -407,8 +407,10 @@ async def understand(texto: str, contexto: Context, extractor: Extractor, *, dra
         contexto = replace(contexto, pendente=None)
     denied = _NOT_RETAINED.search(_plain(texto))
     stands = Campo.RETIDO in {*contexto.conhecidos, contexto.pendente}
-    if denied and stands:
-        texto = texto[: denied.start()] + " " * len(denied[0]) + texto[denied.end() :]
+    if denied:
+        rest = texto[: denied.start()] + " " * len(denied[0]) + texto[denied.end() :]
+        says = contexto.retem and "?" not in texto and any(map(str.isalnum, rest))  # in an order, of its tax
+        texto = rest if stands or says else texto
     several = split(texto)
     dados = await extractor.extract(without(several[0] if several else texto), contexto)
     taken = contexto.retem and (stands or not denied) and instruction(texto) is Instrucao.ISS

@@ -170,6 +170,11 @@ _BESIDE: Final = frozenset(  # what words of an address are read as, too
     {Campo.DESCRICAO, Campo.NOME} | {c for c, row in FIELDS.items() if row.kind in {FieldKind.MES, FieldKind.DIA}}
 )
 _CNO: Final = re.compile(r"\b(?:cno|cei)\W{0,3}([0-9]{2}\.?[0-9]{3}\.?[0-9]{5}/?[0-9]{2})(?![0-9])", re.IGNORECASE)
+_SPAN: Final = re.compile(  # "de 20 a 22/11", "28/10 até 2/11/2026"
+    r"(?:\b(?:d[eo]|dias?) ){0,2}\b(?P<first>[0-9]{1,2})(?:/(?P<begins>[0-9]{1,2})(?:/[0-9]{2,4})?)?"
+    r" ?(?:-|ao?|at[ée])(?: o)?(?: dia)? ?(?P<last>[0-9]{1,2})/(?P<month>[0-9]{1,2})(?:/[0-9]{2,4})?(?![/0-9])",
+    re.IGNORECASE,
+)
 _EVENT: Final = re.compile(r"^(?:o )?(?:nome do )?evento\s?(?:[:=]|é|foi|se chama)\s?(.{2,200})$", re.IGNORECASE)
 _STREET: Final = re.compile(  # in an order: a kind of street, its name and a number
     r"\b(?:rua|r\.|av\.?|avenida|al\.|alameda|travessa|tv\.|rodovia|rod\.|estrada|pra[cç]a|largo|viela|beco)\s"
@@ -192,6 +197,8 @@ async def as_address(
     campo = _asked(sessao, read(palavras.texto).plain)
     if campo is None:
         return None
+    if sessao.rascunho.onde is Onde.EVENTO and isinstance(evento, Informou):
+        evento = _with_days(evento)
     dias = _days(evento) if campo is Campo.LOCAL else ()
     texto = reduce(lambda text, dia: text.replace(dia.trecho, ","), dias, palavras.texto)
     lido = sessao.rascunho.campo(campo)
@@ -211,7 +218,12 @@ async def as_address(
 async def with_place(
     dito: Informou, rascunho: Rascunho, servicos: Sequence[Servico], cep_register: CepLookup
 ) -> Informou:
-    """Return what an order says with the address of the work in it, where one of the company's codes asks for one."""
+    """Return what an order says with the address of the work in it, where one of the company's codes asks for one.
+
+    An event's first and last day are read where all of them are of events.
+    """
+    if {onde(each.codigo) for each in servicos} == {Onde.EVENTO}:
+        dito = _with_days(dito)
     if rascunho.local != VAZIO or not {onde(each.codigo) for each in servicos} & {Onde.OBRA, Onde.EVENTO}:
         return dito
     texto = "\n".join(escrita.texto for escrita in dito.escritas)
@@ -247,7 +259,26 @@ def _named(rascunho: Rascunho, palavras: Palavras) -> Informou | None:
 def _days(evento: Evento) -> tuple[Candidate, ...]:
     if not isinstance(evento, Informou):
         return ()
-    return tuple(c for c in evento.candidates if c.campo is Campo.DATA)
+    return tuple(c for c in evento.candidates if c.campo in {Campo.DATA, Campo.FIM})
+
+
+def _with_days(dito: Informou) -> Informou:
+    """Return what was said with the first and the last day of an event, where a span of days was read as its month."""
+    texto = "\n".join(escrita.texto for escrita in dito.escritas)
+    for said in dito.candidates:
+        found = _SPAN.search(texto) if said.campo is Campo.COMPETENCIA else None
+        if found is None or said.trecho not in found[0] or int(found["month"]) != int(said.valor[-2:]):
+            continue
+        year, month, begins = int(said.valor[:4]), int(found["month"]), int(found["begins"] or found["month"])
+        try:
+            days = date(year - (begins > month), begins, int(found["first"])), date(year, month, int(found["last"]))
+        except ValueError:
+            continue
+        first, last = (replace(said, valor=day.isoformat(), trecho=found[0]) for day in days)
+        others = [c for c in dito.candidates if c is not said]
+        days_said = (replace(first, campo=Campo.DATA), replace(last, campo=Campo.FIM))
+        return replace(dito, candidates=(*others, *days_said)) if days[0] <= days[1] else dito
+    return dito
 
 
 def _city(rascunho: Rascunho, texto: str, palavras: Palavras) -> Informou | None:

@@ -47,6 +47,7 @@ FIELD: Final = re.compile(r"[A-Z\n,;:]")
 ENDINGS: Final = JOINT | LABELS | FUNCTION | POLITE
 SHORT_HOUSE: Final = re.compile(r"(?:cond|edif?|res|dist|transp|constr?|imob|galpao|escolinha|estac|depos)\b\.?")
 STREET: Final = re.compile(r"(?:rua|av|avenida|alameda|travessa|rodovia|estrada|bairro|bloco|sala|lote|quadra|dia)\b")
+BEHIND: Final = re.compile(r"X[\s,-]{1,3}$")  # a mark
 WORKPLACE: Final = re.compile(r"(?:fazenda|sitio|chacara|haras|edificio|predio|condominio|cond)\b")
 IN_OR_OF: Final = re.compile(r"(?<![a-z])[dn][ao]s? $")
 BEFORE: Final = 90  # characters before a name or a document that are looked at
@@ -230,6 +231,10 @@ class _Message:
         before, enough = self.line[max(0, start - BEFORE) : start], sure >= ANNOUNCED
         if enough and self.document is not None and self._is_beside(span, before, self.document):
             return 3, sure
+        if (street := BEHIND.search(before)) and STREET.match(
+            self.skeleton.verbatim(at := start - len(street[0]), at + 1).lower()
+        ):
+            return 0, sure  # its quarter
         if ON_THE_WAY.search(before) or (WORKPLACE.match(self.line, start) and IN_OR_OF.search(before)):
             return 0, sure
         if enough and (INTRODUCED.search(before) or CALLED.search(before)):

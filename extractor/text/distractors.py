@@ -7,6 +7,7 @@ from typing import Final
 
 from extractor.text.folding import Cued
 from extractor.text.marks import Canvas, Kind, Mark
+from extractor.words.lists import numbers
 
 EMAIL: Final = Cued("", r"[a-z0-9._%+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,9}\.[a-z]{2,63}", signs=("@",))
 LINK: Final = Cued("", r"https?://\S+|www\.\S+", signs=("://", "www."))
@@ -78,7 +79,7 @@ NAMED: Final = re.compile(
     r"nota(?: fiscal)?|turma|grupo|"
     r"mesa|vaga|viagem|po|ie|im|fatura|boleto|recibo|cte|obra|evento|matricula|aluno|serie|etapa|modulo|aula)"
     r"\s{0,9}+(?:(?:n[º°.]|n(?=\s)|numero|num|nr)\.?\s{0,9}+[:.]?|#|(?<=os):)\s{0,9}+)"
-    r"[a-z]{0,3}-?(?P<n>\d[\d./-]{0,40}(?<![./-]))(?:-?[a-z])?(?![\w$%])(?!\s{0,9}+(?:reais|conto|pila)\b)(?!,\d)"
+    r"[a-z]{0,3}-?(?P<n>\d[\d./-]{0,40}(?<![./-]))(?:-?[a-z])?(?![\w$%])(?!\s{0,9}+(?:reais|conto|pila)\b)(?![.,]\d)"
 )
 THOUSANDS: Final = re.compile(r"\s{0,9}+(?:mil|k)\b")  # "pedido 5 mil" names an amount, "lei 14.133 mil reais" a law
 WORK_ORDER: Final = re.compile(r"\b(?:os|po|op|of)\s{1,3}\d{2,12}(?![\w$%]|[.,]\d|\s{0,9}(?:reais|conto|pila|mil)\b)")
@@ -99,10 +100,13 @@ REGISTRATION: Final = Cued(
 HASHED: Final = Cued(
     "num nr", r"(?:#|\bn[º°]\.?)\s*\d[\d./-]*(?<![./-])|\b(?:numero|num|nr)\W{1,2}\d+\b(?!,\d)", signs=("#", "º", "°")
 )
-# "Rua 7 de Setembro, 1420": a street whose name is a day
+SHORT_COUNT: Final = 3  # digits of a count of thousands, letters of a short month
+_MONTH: Final = "|".join(name for name in numbers("months") if len(name) > SHORT_COUNT)
+# "Rua 7 de Setembro, 1420", "av. Nove de Julho 88": a street whose name is a day
 DATED_STREET: Final = Cued(
-    "av ave pra rua",
-    r"\b(?:rua|av|avenida|praca)\b\.? \d{1,2} de [a-z]{3,12}, ?(?:n[º°.]? ?|numero )?\d{1,5}(?!\w|[.,/-]\d| \d)",
+    "ala av ave lar pra r rua tra",
+    r"\b(?:rua|r\.|av|avenida|praca|largo|travessa|alameda)\.? (?:\d{1,2}[º°o]?|[a-z]{2,10}(?: e [a-z]{3,6})?) de "
+    rf"(?:{_MONTH})\b(?:,? (?:n[º°.]? ?|numero )?\d{{1,5}}(?!\w|[.,/-]\d| \d| ?(?:reais|conto|mil|pila)\b))?",
 )
 STREET: Final = Cued(
     "ala av ave est pra r rod rua tra",
@@ -128,7 +132,6 @@ RESOLUTION: Final = Cued(
     r"|\b[248]k (?:ultra ?hd|uhd|videos?|tv|monitor|cameras?|filmagem|drone)\b",
 )
 DIGITS: Final = re.compile(r"\d+")
-SHORT_COUNT: Final = 3  # digits of a count of thousands
 GROUPED: Final = 40  # digits of the codes that people write in groups: access keys have 44, boletos 47 or 48
 LONG_NUMBER: Final = 20  # digits of a lawsuit, and of the shortest long code
 

@@ -75,6 +75,7 @@ def test_a_name_beside_its_document_is_read_whole(order: str, name: str, service
         f"frete de Campinas pra Santos 800 cnpj {CNPJ}",
         f"nota de 2300 {CNPJ} descrição topografia da Fazenda Boa Esperança em Uberaba",
         f"show em Juiz de Fora, 1500, {CNPJ}",
+        f"reforma do banheiro na Rua Sete de Setembro 88, Vila Nova, 3.800,00, cpf {CPF}",
         f"Juiz de Fora, 3 de março. Nota de 300, cpf {CPF}, aula",
         f"aqui é o Anselmo, nota de 300 cpf {CPF} afinação",
         f"minha sócia Paula Souza pediu nota de 900 pra {CNPJ}, arte",

@@ -411,6 +411,22 @@ def test_only_the_document_is_taken_back(summary):
     assert extract("tá certo, só o cnpj que não", summary).clear == frozenset({Campo.DOCUMENTO})
 
 
+@pytest.mark.parametrize(
+    "street",
+    ["rua Quinze de Novembro 450", "Av. Nove de Julho", "praça XV de Novembro, 12", "rua Vinte e Cinco de Março"],
+)
+def test_a_street_named_after_a_day_says_no_month(fresh: Context, street: str) -> None:
+    """It is a part of the work's name."""
+    read = values(extract(f"pintura do muro na {street}, 800 reais, {CNPJ}", fresh))
+    assert read == {Campo.DOCUMENTO: CNPJ, Campo.VALOR: "800.00", Campo.DESCRICAO: f"pintura do muro na {street}"}
+
+
+@pytest.mark.parametrize("thing", ["lote", "galpão", "apartamento"])
+def test_what_numbers_a_thing_takes_no_part_of_an_amount(fresh: Context, thing: str) -> None:
+    """A thing that may have a number is not called 1 where "1.650 reais" stands behind it."""
+    assert values(extract(f"topografia do {thing} 1.650 reais {CNPJ}", fresh))[Campo.VALOR] == "1650.00"
+
+
 def test_a_work_order_is_no_amount(fresh):
     """After a feminine preposition "OS" is an order, not an article."""
     assert values(extract("nota da OS 4471, reparo no compressor, 1.120", fresh))[Campo.VALOR] == "1120.00"

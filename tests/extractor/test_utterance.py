@@ -129,12 +129,16 @@ async def test_a_no_to_the_question_about_a_retained_iss_takes_it_back() -> None
     assert (await understand("não", other, TwoReaders())).dados.clear == frozenset()
 
 
-@pytest.mark.parametrize("texto", ["não vai reter o ISS", "tira o ISS retido", "o tomador não retém o ISS"])
+@pytest.mark.parametrize(
+    "texto", ["não vai reter o ISS", "tira o ISS retido", "o tomador não retém o ISS", "sem retenção de ISS"]
+)
 async def test_words_that_deny_it_retain_no_iss(texto: str) -> None:
     """Alone, and beside an order's data."""
     for said in (texto, f"nota de 1500 pra 12.345.678/0001-95, consultoria, {texto}"):
         dita = await understand(said, Context(HOJE, retem=True), TwoReaders())
-        assert Campo.RETIDO not in {c.campo for c in dita.dados.candidates}
+        read = {c.campo: c.valor for c in dita.dados.candidates}
+        assert Campo.RETIDO not in read
+        assert read.get(Campo.DESCRICAO, "consultoria") == "consultoria"
 
 
 async def test_who_takes_a_retained_iss_back_says_no_yes() -> None:

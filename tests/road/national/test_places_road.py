@@ -107,6 +107,17 @@ async def test_an_event_has_a_day_and_a_place(road: Road) -> None:
     assert (said["xNome"], said["dtIni"], said["dtFim"]) == ("Casamento da Ana", "2026-11-20", "2026-11-20")
 
 
+@pytest.mark.parametrize("days", ["de 18 a 20/11/2026", "18/11 até 20/11"])
+async def test_an_event_may_last_some_days(road: Road, days: str) -> None:
+    """The answer about its place says the first and the last."""
+    person = await _somebody(road, EVENT)
+    await person.say(_order("produção do festival"))
+    shown = await person.say(f"{days}, CEP 01310-100, número 612")
+    assert "20/11/2026" in shown.text
+    said = await _issued(road, person)
+    assert (said["dtIni"], said["dtFim"], said["nro"]) == ("2026-11-18", "2026-11-20", "612")
+
+
 async def test_the_iss_may_be_retained_by_the_customer(road: Road) -> None:
     """Its address is asked for, the summary says it, and the note names the rate (E0237, E0621)."""
     person = await _somebody(road, "170101", aliquota="3")
