@@ -37,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     processes find it too that get no environment of ours and keep nothing (``gateway.process_apart``).
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False  # else pytest rewrites all assertions in every run
     if hasattr(config, "workerinput") and sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
 
