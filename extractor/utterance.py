@@ -24,7 +24,7 @@ from extractor.requests.yes_no import is_wait, is_wrong, standalone
 from extractor.text.folding import ABUSE, FOLDED, read
 from extractor.text.marks import COMMAND, FUNCTION, GREETINGS, NOISE, POLITE, TALK, is_work
 from extractor.text.numerals import has_many_numbers
-from state_machine.invoice.field_table import SIM
+from state_machine.invoice.field_table import NAO, SIM
 from state_machine.invoice.fields import Campo, Candidate, Motivo
 
 
@@ -417,5 +417,6 @@ async def understand(texto: str, contexto: Context, extractor: Extractor, *, dra
     if taken:
         dados = replace(dados, candidates=(*dados.candidates, Candidate(Campo.RETIDO, SIM, texto)))
     elif stands and (denied or (contexto.pendente is Campo.RETIDO and dados.ato is Ato.NEGA and not dados.informs)):
-        dados = replace(dados, ato=Ato.CORRIGE, agreed=None, clear=dados.clear | {Campo.RETIDO})
+        said = (*dados.candidates, Candidate(Campo.RETIDO, NAO, texto))
+        dados = replace(dados, ato=Ato.CORRIGE, agreed=None, candidates=said)
     return Utterance(texto, replace(dados, agreed=Ato.VARIAS) if several or dados.partes else dados, taken)

@@ -154,7 +154,7 @@ def confirmed_of(
             competencia=_competencia(rascunho, empresa.municipio_ibge, sessao.mostrado_em or agora),
             descricao=descricao,
             **_lugar(rascunho),
-            iss_retido=rascunho.validado(Campo.RETIDO) is not None,
+            iss_retido=rascunho.iss_retido,
         ),
         canal=sessao.canal,
         substitui=rascunho.substitui.emissao_id if rascunho.substitui else None,

@@ -5,6 +5,8 @@ Gives a confirmed invoice its RPS number, where the company numbers through us.
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -13,6 +15,7 @@ from bot.ports import FiscalGateway
 from gateway.port import Explicacao
 from gateway.register import CompanyEntry, company
 from gateway.registry import Channels
+from operations.national.verify import ask
 from persistence import outside, witness
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
@@ -20,12 +23,17 @@ from persistence.fiscal import attempts, intents, issued, numbering
 from persistence.fiscal.intents import NovaEmissao, integration_id
 from persistence.fiscal.numbering import Sequencia
 from persistence.national import cities
+from persistence.national.cities import CityQuestion
 from persistence.people import channels as company_channels
 from persistence.people.companies import Empresa
 from persistence.witness import Witness
-from state_machine.documents import Documento, Endereco, Rps, Substituicao, Tomador
+from state_machine.documents import Documento, Endereco, Rps, Substituicao, Tomador, service
+from state_machine.invoice.fields import Campo
 from state_machine.invoice.summary import MOTIVO, SEM_CANAL
-from state_machine.protocol.channel import ATTEMPTS, Ambiente, Canal, Origin
+from state_machine.protocol.channel import ATTEMPTS, Ambiente, Canal, Convenio, Origin
+from state_machine.protocol.emission import CannotTell
+from state_machine.services.codes import table
+from state_machine.values.address import EnderecoDito, as_people_write, city_of
 from state_machine.values.errors import ProsaError
 
 REVISIONS = 10  # from ours on that are looked for: what was forgotten may have been corrected since
@@ -106,6 +114,13 @@ class Numbers:
         return before.canal == self._gateway.name and before.ambiente in {None, self._gateway.ambiente}
 
 
+ASK_SECONDS = 3.0  # for what another city agreed to; a summary waits for it
+SEM_CONVENIO = (
+    "{cidade} não tem convênio com o emissor nacional, e por ele a nota de um serviço feito lá não sai. "
+    "Se foi em outra cidade, me diz qual"
+)
+
+
 class OtherChannelError(ProsaError):
     """The company issues by another channel or in another environment than the confirmed one."""
 
@@ -172,11 +187,34 @@ class Door:
             return Explicacao(SEM_CANAL, None)
         if told is not None and (recusa := told[0].recusa) is not None:
             return gateway.explain(recusa)
+        if (cidade := await self._without_agreement(database, canal, confirmed)) is not None:
+            return Explicacao(SEM_CONVENIO.format(cidade=as_people_write(str(cidade))), Campo.LOCAL)
         rps = Numbers(gateway).example(confirmed.empresa)
         if rps is None and gateway.natureza.numbers == "we":
             return None  # no number is set up: the yes is told so
         recusa = await gateway.check(intent_of(confirmed, cadastro.endereco if cadastro else None, rps, substitui))
         return gateway.explain(recusa) if recusa else None
+
+    async def _without_agreement(self, database: Database, canal: Canal, confirmed: Confirmed) -> EnderecoDito | None:
+        """Return the other city where a normal company owes the tax, if it has no agreement: nobody tells its rate.
+
+        It is asked for now where nobody was told for two days; a city that cannot be asked in time says nothing.
+        """
+        empresa, documento = confirmed.empresa, service(confirmed.documento)
+        codigo = documento.prestador.codigo_servico
+        row = table().codigos.get(codigo)
+        due = documento.local if row is not None and row.incide == "local" else None
+        if due in {None, empresa.municipio_ibge} or empresa.regime != "normal":
+            return None
+        async with database.alone() as connection:
+            kept = await cities.agreement(connection, canal, due)
+        convenio: Convenio | CannotTell | None = kept[0] if kept else None
+        if convenio is None and (asked := self._channels.cities(canal)) is not None:
+            question = CityQuestion(empresa.cnpj, due, codigo, documento.competencia)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ASK_SECONDS), aclosing(asked):
+                    convenio, _ = await ask(database, asked, canal, question)
+        return city_of(due) if isinstance(convenio, Convenio) and not convenio.aderente else None
 
     async def accept(self, connection: Connection, confirmed: Confirmed, correlacao: str) -> int:
         """Store the order, due at once, and return its id; all of it or nothing is in the caller's transaction.

@@ -311,7 +311,7 @@ REQUESTS: Final[tuple[Recogniser[RequestKind, Text], ...]] = (
         RequestKind.FECHAMENTO,
         "manda o relatório do mês pro meu contador",
         Cued(
-            "exp fec pla rel tod tud",
+            "con exp fec pla rel tod",
             rf"\b(?:relatorio|fechamento|planilha|exporta\w*)\b[^.\n]{{0,40}}(?:{PERIOD})",
             rf"\b(?:relatorio|fechamento|planilha|exporta\w*|notas|xmls|pdfs|tudo)\b[^.\n]{{0,30}}\b{_ACCOUNTANT}",
             r"\b(?:todos os|todas as) (?:xmls?|pdfs?|danfs?es?)\b",

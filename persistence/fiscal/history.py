@@ -187,22 +187,31 @@ def _bounds(empresa_id: int, periodo: MesOuAno) -> dict[str, object]:
 
 
 _PLACE = sa.text(f"""
-SELECT e.intencao ->> 'local' AS local, e.intencao #> '{{obra,endereco}}' AS obra
-FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
-WHERE e.prestador_id = :b_empresa AND e.tomador_documento = :b_documento AND p.status = '{StatusNota.AUTORIZADO}'
-    AND e.intencao ->> 'local' IS NOT NULL
-ORDER BY e.id DESC LIMIT 1
+WITH notas AS (
+    SELECT e.id, e.intencao FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
+    WHERE e.prestador_id = :b_empresa AND e.tomador_documento = :b_documento AND p.status = '{StatusNota.AUTORIZADO}'
+        AND e.intencao IS NOT NULL
+)
+SELECT feita.local, feita.obra, coalesce((ultima.intencao ->> 'iss_retido')::boolean, false) AS retido
+FROM (SELECT intencao FROM notas ORDER BY id DESC LIMIT 1) ultima
+LEFT JOIN (
+    SELECT intencao ->> 'local' AS local, intencao #> '{{obra,endereco}}' AS obra FROM notas
+    WHERE intencao ->> 'local' IS NOT NULL ORDER BY id DESC LIMIT 1
+) feita ON true
 """)  # noqa: S608 - our own constants
 
 
 async def with_place(connection: Connection, empresa_id: int, documento: str, usual: Costume | None) -> Costume | None:
-    """Return what is usual with a client, and where the newest standing note says that the work was done."""
+    """Return what is usual with a client, and what the newest standing note says of place and ISS."""
     row = (await connection.execute(_PLACE, {"b_empresa": empresa_id, "b_documento": documento})).one_or_none()
-    city = city_of(row.local) if row is not None else None
-    if row is None or city is None:
+    city = city_of(row.local) if row is not None and row.local else None
+    if row is None or not (city or row.retido):
+        return usual
+    usual = replace(usual or Costume(documento, None, None), retido=row.retido)
+    if city is None:
         return usual
     site = EnderecoDito(**{part: value or "" for part, value in row.obra.items()}) if row.obra else None
-    return replace(usual or Costume(documento, None, None), cidade=str(city), obra=str(site) if site else None)
+    return replace(usual, cidade=str(city), obra=str(site) if site else None)
 
 
 async def usual(connection: Connection, empresa_id: int, documento: str) -> Costume | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from state_machine.catalogue.announcement import anotado
 from state_machine.catalogue.texts.address import ONDE, ONDE_E_QUANDO
 from state_machine.invoice.draft import ESCOLHA, LEITURA_MAX, Lido, Rascunho
-from state_machine.invoice.field_table import FIELDS, FieldKind, obrigatorios
+from state_machine.invoice.field_table import FIELDS, NAO, SIM, FieldKind, obrigatorios
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.session import Botao, Mensagem, Opcao, Sessao
 from state_machine.invoice.summary import BOTAO_MAX, legivel
@@ -51,6 +51,8 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
         return _pergunta_servico(lido, degrau)
     if row.kind is FieldKind.LUGAR:
         return _pergunta_lugar(lido, degrau)
+    if campo is Campo.RETIDO:
+        return f"{_RETEVE} {OU_PESSOA}" if degrau == _COM_PESSOA else _RETEVE
     if row.kind is not FieldKind.DINHEIRO and (lido.detalhe or "").strip():
         return _pergunta_nomeadas(campo, lido, degrau)
     opcoes = _ou([legivel(campo, leitura) or "" for leitura in lido.leituras])
@@ -68,6 +70,10 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
             return f"Qual vale para {row.short}: {opcoes}? {row.example}"
         case _:
             return f"Ainda preciso saber {row.short}: {conta}{opcoes}? {OU_PESSOA}"
+
+
+_RETEVE = "Este cliente reteve o ISS na última nota. E nesta?"
+_DO_ISS = {SIM: "Com ISS retido", NAO: "Sem retenção"}
 
 
 def _pergunta_lugar(lido: Lido, degrau: int) -> str:
@@ -156,6 +162,8 @@ def opcoes(sessao: Sessao, campo: Campo, *, com_pessoa: bool) -> tuple[tuple[Bot
     if lido.nomes:  # a document tells nobody which client it is
         linhas = [_pelo_nome(f"usar:{alvo}:{leitura}", campo, leitura, dict(lido.nomes)) for leitura in leituras]
         return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in (outro, *pessoa)))
+    if campo is Campo.RETIDO:
+        return (*(Botao(f"usar:{alvo}:{leitura}", _DO_ISS[leitura]) for leitura in leituras), *pessoa), ()
     ditas = [(f"usar:{alvo}:{leitura}", legivel(campo, leitura) or "") for leitura in leituras]
     if len(leituras) <= BOTOES_MAX and not com_pessoa and all(tamanho(dita) <= BOTAO_MAX for _, dita in ditas):
         return (*(Botao(key, dita) for key, dita in ditas), outro)[:BOTOES_MAX], ()

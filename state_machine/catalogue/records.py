@@ -67,7 +67,7 @@ def fechamento_vazio(periodo: MesOuAno) -> str:
     return f"Não há nota da sua empresa com competência em {periodo}."
 
 
-def fechamento_e_do_mes(periodo: MesOuAno) -> str:
+def fechamento_por_mes(periodo: MesOuAno) -> str:
     """Say that a workbook is of a month."""
     return f"O fechamento é de um mês. De qual de {periodo}? Por exemplo: _fechamento de novembro_."
 

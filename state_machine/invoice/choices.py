@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Final
 
 from state_machine.invoice.draft import LEITURAS_MAX, VAZIO, Lido, Rascunho, StatusCampo
+from state_machine.invoice.field_table import NAO, SIM
 from state_machine.invoice.fields import Campo, Confianca, Motivo, Origem
 from state_machine.services.codes import Onde, Servico
 from state_machine.services.search import among
@@ -74,6 +75,7 @@ class Costume:
     valor: str | None
     cidade: str | None = None  # where the newest of it was done, as a draft holds it
     obra: str | None = None  # the address of the newest building site, likewise
+    retido: bool = False  # this client retained the ISS of the newest
 
     @property
     def marca(self) -> str:
@@ -133,6 +135,25 @@ def com_local(depois: Rascunho, cidade: str | None, costume: Costume | None) -> 
         leituras=(leitura,),
     )
     return depois.com(Campo.LOCAL, oferta)
+
+
+def com_retencao(antes: Rascunho, depois: Rascunho, costume: Costume | None) -> Rascunho:
+    """Return ``depois`` with the question whether the ISS is retained, where this customer did so the last time.
+
+    It is asked once, as the customer comes, unless somebody said so.
+    """
+    cliente = depois.validado(Campo.DOCUMENTO)
+    asks = costume is not None and costume.retido and costume.documento == cliente and depois.retido == VAZIO
+    if not asks or antes.validado(Campo.DOCUMENTO) == cliente:
+        return depois
+    oferta = Lido(
+        StatusCampo.INVALID,
+        origem=Origem.CADASTRO,
+        confianca=Confianca.DUVIDOSA,
+        motivo=Motivo.VARIOS,
+        leituras=(SIM, NAO),
+    )
+    return depois.com(Campo.RETIDO, oferta)
 
 
 def _escolhido(antes: Rascunho, depois: Rascunho, servicos: Sequence[Servico]) -> Lido:

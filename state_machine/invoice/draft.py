@@ -13,7 +13,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any
 
-from state_machine.invoice.field_table import EVENTO_MAX, FIELDS, INSCRICAO, TextoNaoCabe, nome_limpo
+from state_machine.invoice.field_table import EVENTO_MAX, FIELDS, INSCRICAO, SIM, TextoNaoCabe, nome_limpo
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.services.codes import Onde, onde
 from state_machine.values.address import read_address
@@ -170,6 +170,11 @@ class Rascunho:
         return (self.validado(Campo.OBRA) or INSCRICAO)[0] != INSCRICAO[0]
 
     @property
+    def iss_retido(self) -> bool:
+        """True where the customer retains the ISS."""
+        return self.validado(Campo.RETIDO) == SIM
+
+    @property
     def nome_do_evento(self) -> str:
         """What the event is called: as said, else as the service is."""
         return (self.validado(Campo.EVENTO) or self.validado(Campo.DESCRICAO) or "")[:EVENTO_MAX]
@@ -184,7 +189,7 @@ class Rascunho:
             faltam.append(Campo.LOCAL)
         if pede is Onde.EVENTO and self.validado(Campo.DATA) is None:
             faltam.append(Campo.DATA)
-        if (pede is Onde.CLIENTE or self.validado(Campo.RETIDO)) and self.validado(Campo.ENDERECO) is None:
+        if (pede is Onde.CLIENTE or self.iss_retido) and self.validado(Campo.ENDERECO) is None:
             faltam.append(Campo.ENDERECO)  # E0234, E0237
         return tuple(faltam)
 

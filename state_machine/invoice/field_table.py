@@ -34,7 +34,7 @@ NOME_MAX = 300  # characters; xNome of the national layout
 DESCRICAO_MIN = 3  # characters; less than a word is a slip of the finger
 EVENTO_MAX = 255  # characters; xNome of atvEvento
 CNO_DIGITS = 12  # of a CNO, and of the CEI that it took the place of
-SIM = "sim"
+SIM, NAO = "sim", "não"
 INSCRICAO = "inscrição "  # begins the city's number of a property, where a building site has no CNO
 INSCRICAO_MAX = 40  # characters, with that word
 EMAIL_MAX = 80  # characters; the longest e-mail of the national layout
@@ -186,7 +186,7 @@ def _evento(texto: str) -> str:
 
 
 def _sim(texto: str) -> str:
-    if texto != SIM:
+    if texto not in {SIM, NAO}:
         raise ValueError("it is said or not")
     return texto
 

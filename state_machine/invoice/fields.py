@@ -22,7 +22,7 @@ class Campo(StrEnum):
     OBRA = "obra"  # the number of a building site: CNO or CEI
     EVENTO = "evento"  # what an event is called
     FIM = "fim"  # its last day, "AAAA-MM-DD"; the first is ``DATA``
-    RETIDO = "retido"  # "sim": the customer retains the ISS
+    RETIDO = "retido"  # "sim": the customer retains the ISS; "não": as it did, and does not here
 
 
 class Origem(StrEnum):

@@ -107,6 +107,8 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
         numero, dito = validados[Campo.OBRA], as_people_write(lugar)
         validados[Campo.OBRA] = f"{dito} ({numero})" if numero else dito
         validados[Campo.LOCAL] = str(city_of(read_address(lugar).codigo_cidade) or lugar)
+    if not rascunho.iss_retido:
+        validados[Campo.RETIDO] = None
     opcionais = [
         f"{row.summary}: {texto}"
         for campo, row in FIELDS.items()

@@ -115,18 +115,20 @@ async def test_a_question_about_an_act_is_not_the_act(shown: bool) -> None:
     ],
 )
 async def test_a_retained_iss_is_taken_back_in_words(texto: str, taken_back: bool) -> None:
-    """What stands is cleared, and nothing else of the invoice is touched."""
+    """What stands becomes a no, and nothing else of the invoice is touched."""
     known = COMPLETE | {Campo.RETIDO: "sim"}
     dados = (await understand(texto, Context(HOJE, resumo_mostrado=True, conhecidos=known), TwoReaders())).dados
-    assert (dados.clear == {Campo.RETIDO}) == taken_back
-    assert not (taken_back and dados.candidates)
+    said = [(each.campo, each.valor) for each in dados.candidates]
+    assert (said == [(Campo.RETIDO, "não")]) == taken_back
+    assert not (taken_back and dados.clear)
 
 
 async def test_a_no_to_the_question_about_a_retained_iss_takes_it_back() -> None:
     """Elsewhere a no is a no."""
     asked, other = (Context(HOJE, campo, conhecidos=COMPLETE) for campo in (Campo.RETIDO, Campo.EMAIL))
-    assert (await understand("não", asked, TwoReaders())).dados.clear == {Campo.RETIDO}
-    assert (await understand("não", other, TwoReaders())).dados.clear == frozenset()
+    [said] = (await understand("não", asked, TwoReaders())).dados.candidates
+    assert (said.campo, said.valor) == (Campo.RETIDO, "não")
+    assert (await understand("não", other, TwoReaders())).dados.candidates == ()
 
 
 @pytest.mark.parametrize(

@@ -129,11 +129,11 @@ def _request(dita: Utterance, ativa: Sessao | None) -> Pedido | None:
 # What a request names may look like data of an invoice: "notas de outubro", "o xml da 12".
 _OWN_WORDS = {
     RequestKind.TOTAL: frozenset({Campo.COMPETENCIA, Campo.DATA}),
-    RequestKind.FECHAMENTO: frozenset({Campo.COMPETENCIA, Campo.DATA, Campo.NOME, Campo.DESCRICAO}),
     RequestKind.MINHAS_NOTAS: frozenset({Campo.COMPETENCIA, Campo.DATA}),
     RequestKind.SEGUNDA_VIA: frozenset({Campo.VALOR}),
 }
 _CLIENTS_WORDS = frozenset({Campo.NOME, Campo.DESCRICAO})  # a client's name: "segunda via da oficina"
+_OWN_WORDS[RequestKind.FECHAMENTO] = _OWN_WORDS[RequestKind.TOTAL] | _CLIENTS_WORDS  # "pro meu contador"
 
 
 def _is_its_own(pedido: Pedido | None, leitura: Extraction, ativa: Sessao | None) -> bool:
@@ -299,7 +299,7 @@ async def _month(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[Env
     este = MesOuAno(hoje.year, hoje.month)
     periodo = pedido.quando.em(hoje) if pedido.quando else este.anterior if hoje.day <= JUST_ENDED else este
     if periodo.mes is None:
-        return records.fechamento_e_do_mes(periodo)
+        return records.fechamento_por_mes(periodo)
     if not await memory.issued_in(periodo):
         return records.fechamento_vazio(periodo)
     return (EnviarMes(memory.empresa.id, periodo.prefixo[:-1]),)

@@ -379,13 +379,14 @@ class Invoice:
         documento = documentos[-1] if documentos else plano.rascunho.validado(Campo.DOCUMENTO)
         dito = await with_place(dito, plano.rascunho, empresa.servicos, self._r.cep_register)
         faltam = {*plano.rascunho.faltam} - {c.campo for c in dito.candidates} - {Campo.DOCUMENTO}
-        asks = documento and (faltam or (_has_places(empresa) and plano.rascunho.local == VAZIO))
+        national = documentos and empresa.servicos  # of its last note stands where it was done, and who paid the ISS
+        asks = documento and (faltam or national or (_has_places(empresa) and plano.rascunho.local == VAZIO))
         return replace(dito, costume=await self._usual(empresa, documento)) if documento and asks else dito
 
     async def _usual(self, empresa: Empresa, documento: str) -> Costume | None:
         async with self._r.database.alone() as connection:
             usual = await history.usual(connection, empresa.id, documento)
-            if _has_places(empresa):
+            if empresa.servicos:
                 usual = await history.with_place(connection, empresa.id, documento, usual)
         return usual
 

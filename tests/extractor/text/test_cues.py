@@ -138,7 +138,9 @@ CONTEXTS = (
 def read_all() -> list[Extraction]:
     """Read every message of every corpus, in three moments of a conversation."""
     cases = [json.loads(line) for file in sorted(CORPUS.glob("*.jsonl")) for line in file.read_text().splitlines()]
-    return [extract(turn["user"], each) for case in cases for turn in case["turns"] for each in CONTEXTS]
+    said = [turn["user"] for case in cases for turn in case.get("turns", ())]
+    said += [case["mensagem"] for case in cases if "mensagem" in case]
+    return [extract(texto, each) for texto in said for each in CONTEXTS]
 
 
 def test_no_answer_depends_on_what_was_not_searched_for(monkeypatch):

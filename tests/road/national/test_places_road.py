@@ -11,9 +11,11 @@ import pytest
 from gateway.nacional.layouts import parse
 from gateway.registry import REGISTRY
 from operations.company import add_company
+from proofs.sandbox.nacional.register import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
-from tests.road.national.test_national_road import FORM, _certificate, _led_there, _told
+from tests.road.national.test_national_road import FORM, NORMAL, _certificate, _led_there, _told
 from tests.road.road_people import QUICK, Person, Road, new_phone, open_road, until
+from tests.road.talk.memory_people import CAFE, ZE
 
 CLEANING, REFORM, EVENT = "071001", "070501", "121301"
 _DPS = "SELECT bytes FROM nfse_emissao WHERE sessao_id = $1 ORDER BY id DESC LIMIT 1"
@@ -36,8 +38,8 @@ async def _somebody(road: Road, codigo: str, **change: Any) -> Person:
     return person
 
 
-def _order(what: str) -> str:
-    return f"nota de {next(_count)} pra padaria, cnpj 12.345.678/0001-95, {what}"
+def _order(what: str, customer: str = f"padaria, cnpj {ZE}") -> str:
+    return f"nota de {next(_count)} pra {customer}, {what}"
 
 
 async def _issued(road: Road, person: Person) -> dict[str, str]:
@@ -119,14 +121,26 @@ async def test_an_event_may_last_some_days(road: Road, days: str) -> None:
 
 
 async def test_the_iss_may_be_retained_by_the_customer(road: Road) -> None:
-    """Its address is asked for, the summary says it, and the note names the rate (E0237, E0621)."""
+    """Its address is asked for, the summary says it, and the note names the rate (E0237, E0621).
+
+    The next time it is asked by two buttons: neither a yes nor a no is guessed.
+    """
     person = await _somebody(road, "170101", aliquota="3")
-    asked = await person.say(_order("consultoria, com ISS retido"))
+    asked = await person.say(_order("consultoria, com ISS retido", f"café, cnpj {CAFE}"))
     assert "endereço do cliente" in asked.text
     shown = await person.say("01310-100, número 100")
     assert "ISS retido: sim" in shown.text
     said = await _issued(road, person)
     assert (said["tpRetISSQN"], said["pAliq"], said["CEP"]) == ("2", "3.00", "01310100")
+    await person.tell(_order("consultoria fiscal", f"café, cnpj {CAFE}"))
+    await _told(person, "reteve o ISS na última nota")
+    await person.touch("Sem retenção")
+    await _told(person, "Serviço: consultoria fiscal")
+    assert sum("ISS retido: sim" in answer for answer in person.answers) == 1
+    assert (await _issued(road, person))["tpRetISSQN"] == "1"
+    await person.tell(_order("consultoria contábil", f"café, cnpj {CAFE}"))
+    await _told(person, "Serviço: consultoria contábil")
+    assert sum("reteve" in answer for answer in person.answers) == 1
 
 
 async def test_nobody_retains_the_iss_of_a_mei(road: Road) -> None:
@@ -145,3 +159,22 @@ async def test_what_pays_no_iss_says_so(road: Road) -> None:
     person = await _somebody(road, "990101")
     await person.say(_order("locação de equipamento"))
     assert (await _issued(road, person))["tribISSQN"] == "4"
+
+
+async def test_a_city_without_agreement_is_told_before_the_summary(road: Road) -> None:
+    """It is asked for at once; who changes the city goes on, and another regime than the normal one never stops."""
+    road.world.sefin.config = replace(road.world.sefin.config, cities={"4106902": City(active=False)})
+    person = await _somebody(road, CLEANING, **NORMAL)
+    await person.say(_order("limpeza do galpão"))
+    await person.press("Outro local")
+    told = await person.say("foi em Curitiba")
+    assert "Curitiba/PR não tem convênio com o emissor nacional" in told.text
+    assert not [button for button in told.buttons if button.title == "Confirmar"]
+    shown = await person.say("foi em Campinas")
+    assert "Local: Campinas/SP" in shown.text
+    assert (await _issued(road, person))["cLocPrestacao"] == "3509502"
+    simple = await _somebody(road, CLEANING)
+    await simple.say(_order("limpeza da garagem"))
+    await simple.press("Outro local")
+    assert "Local: Curitiba/PR" in (await simple.say("foi em Curitiba")).text
+    assert await road.database.pool.fetchval("SELECT count(*) FROM cidade_parametro WHERE municipio_ibge = '4106902'")

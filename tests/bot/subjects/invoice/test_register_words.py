@@ -21,15 +21,18 @@ WORDINGS = {
 quanto deu até agora|quanto deu esse mês?|total de novembro|e mês passado?|qual o total desse mês
 me fala quanto emiti em outubro|quanto já emiti esse ano|quanto foi o mês passado|soma de outubro
 qtas notas emiti esse mês|quantas notas eu fiz em novembro|quanto faturei pro cnpj 12.345.678/0001-95
-quanto já fiz pra padaria esse ano|quanto eu ja faturei com a padaria do zé|meu total do ano|fechamento de novembro
+quanto já fiz pra padaria esse ano|quanto eu ja faturei com a padaria do zé|meu total do ano
 quanto tá dando o mês|faturamento de setembro|qual meu faturamento até hoje|quanto somou em agosto
 quanto entrou de nota esse mês|valor total das notas de novembro
 """,
     RequestKind.MINHAS_NOTAS: """
 a lista de novembro|lista de notas|me manda a lista das notas|quais notas eu emiti esse mês|notas de outubro
 me mostra as notas do mês passado|relação das notas de novembro|quais foram as últimas notas|notas emitidas esse mês
-quero ver minhas notas|lista as notas do cnpj 12.345.678/0001-95|relatório de novembro|todas as notas desse ano
+quero ver minhas notas|lista as notas do cnpj 12.345.678/0001-95|todas as notas desse ano
 extrato das notas|que notas já saíram esse mês|notas que eu tirei pra padaria|ver notas de 10/2026|histórico de notas
+""",
+    RequestKind.FECHAMENTO: """
+relatório de novembro|fechamento de novembro|manda o relatório do mês pro meu contador|todos os xml do mês
 """,
     RequestKind.STATUS: """
 a nota saiu?|saiu a nota?|já saiu?|e a nota, saiu?|minha nota tá pronta?|ta pronta?|cadê a nota|como ta a nota?
