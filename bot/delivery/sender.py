@@ -56,6 +56,7 @@ from persistence.queue.lanes import InboxRow, Lanes, Lease
 from persistence.queue.outbox import LostAnswer, Saida, Tick, number_of
 from persistence.queue.ticks import apply
 from persistence.rows import MisshapenMessageError, OutboxMessage, StatusRow, parse
+from state_machine.catalogue.messages import saudacao
 from state_machine.catalogue.questions import VER_OPCOES
 from state_machine.catalogue.requests import sem_arquivo
 from state_machine.invoice.session import EnviarArquivo, EnviarLink, EnviarMes
@@ -363,13 +364,16 @@ class Ticks:
         write("message_undelivered", resultado=type(failure).__name__, code=code_of(error))
 
 
+GREETING: Final = saudacao().texto.partition(".")[0]
 AVISO: Final = "Homologação: nota sem valor fiscal"
 KNOWN_FOR: Final = 60.0  # seconds for which a company's environment is believed, in what is about no session
 MOST: Final = 10_000  # conversations remembered
 
 
 class Homologation:
-    """Marks the messages of companies that issue in homologation; ``usual`` is where a company without a word issues.
+    """Marks what may be taken for a note, of companies that issue in homologation: amounts, files, the greeting.
+
+    ``usual`` is where a company without a word issues.
 
     Somebody of no company has no notes, and no mark.
     """
@@ -382,6 +386,8 @@ class Homologation:
 
     async def mark(self, saida: Saida, mensagem: Mensagem) -> Mensagem:
         """Return the message as it must be sent: one about a session as that one issues, others as the company does."""
+        if not may_mislead(mensagem):
+            return mensagem
         if saida.canal is not None:
             return with_mark(mensagem) if saida.canal.endswith(f"/{Ambiente.HOMOLOGACAO}") else mensagem
         conversa = saida.conversa
@@ -398,6 +404,19 @@ class Homologation:
         async with self._database.alone() as connection:
             found = await environment_of(connection, conversa)
         return found is not None and (found.ambiente or self._usual) is Ambiente.HOMOLOGACAO
+
+
+def may_mislead(mensagem: Mensagem) -> bool:
+    """Tell whether a message may be taken for a note, or for word of one: a file, an amount, what we are at all."""
+    match mensagem:
+        case Texto(body) | ComBotoes(body) | ListMessage(body):
+            return "R$" in body or body.startswith(GREETING)
+        case DocumentoMidia():
+            return True
+        case Template():
+            return False
+        case _:
+            assert_never(mensagem)
 
 
 def with_mark(mensagem: Mensagem) -> Mensagem:

@@ -81,7 +81,7 @@ def _all_words(payload: dict[str, Any]) -> str:
 
 
 async def test_every_message_about_a_note_of_homologation_says_so(road: Road) -> None:
-    """Summary, word of the note, both files, list and cancellation: whatever is sent, from "oi" to the last."""
+    """Greeting, summary, word of the note, both files and list: what may be taken for a note; not so an explanation."""
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
     await person.say("oi")
@@ -102,6 +102,12 @@ async def test_every_message_about_a_note_of_homologation_says_so(road: Road) ->
     sent = _sent(road, person)
     assert any(button.startswith("confirmar:") for payload in sent for button in buttons(payload))
     assert [payload for payload in sent if AVISO not in _all_words(payload)] == []
+    await person.tell("o que é tomador?")
+
+    async def explained() -> str | None:
+        return next((words for each in _sent(road, person) if "omador" in (words := _all_words(each))), None)
+
+    assert AVISO not in await until(explained)
 
 
 async def test_a_company_of_production_is_told_nothing_of_it(road: Road) -> None:
