@@ -13,6 +13,7 @@ from extractor.text.folding import MAX_CHARS
 from persistence.conversations.conversations import Contato
 from persistence.queue.lanes import InboxRow
 from persistence.rows import MessageRow
+from state_machine.invoice.session import DIZER
 from state_machine.values.certificate import is_certificate_file
 from state_machine.values.text import Escrita
 
@@ -220,10 +221,13 @@ def _chegada(lane: str, rows: tuple[_ParsedRow, ...], entrada: Entrada) -> Chega
 
 
 def _text(message: dict[str, Any]) -> str | None:
-    """Return the user's words: a text, the caption under a picture or file, or what a customer's card says."""
+    """Return the user's words: a text, a caption, what a customer's card says, or what a button stands for."""
     tipo = message.get("type")
     if tipo == "contacts":
         return _card(message.get("contacts"))
+    if tipo == "interactive":
+        key = _pressed(message)
+        return key.removeprefix(DIZER) or None if key and key.startswith(DIZER) else None
     content = message.get(str(tipo))
     if not isinstance(content, dict) or is_certificate_file(message):  # what stands under it may be its password
         return None
@@ -280,15 +284,8 @@ def _change(message: dict[str, Any]) -> Edicao | Apagada | None:
 
 
 def _button(message: dict[str, Any], actions: Container[str]) -> Toque | None:
-    match message:
-        case {"type": "interactive", "interactive": {"button_reply": {"id": str(key)}}}:
-            pass
-        case {"type": "interactive", "interactive": {"list_reply": {"id": str(key)}}}:
-            pass
-        case {"type": "button", "button": {"payload": str(key)}}:
-            pass
-        case _:
-            return None
+    if (key := _pressed(message)) is None:
+        return None
     acao, _, alvo = key.partition(":")
     sessao_id, _, resto = alvo.partition(":")
     revisao, _, escolha = resto.partition(":")
@@ -296,6 +293,19 @@ def _button(message: dict[str, Any], actions: Container[str]) -> Toque | None:
         return None
     whole = revisao.isascii() and revisao.isdigit() and len(revisao) <= LONGEST_REVISION
     return Toque(acao, sessao_id, int(revisao) if whole else None, escolha)
+
+
+def _pressed(message: dict[str, Any]) -> str | None:
+    """Return what a pressed button or a chosen row carries."""
+    match message:
+        case {"type": "interactive", "interactive": {"button_reply": {"id": str(key)}}}:
+            return key
+        case {"type": "interactive", "interactive": {"list_reply": {"id": str(key)}}}:
+            return key
+        case {"type": "button", "button": {"payload": str(key)}}:
+            return key
+        case _:
+            return None
 
 
 def _time(message: dict[str, Any]) -> datetime | None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
-from state_machine.invoice.session import Botao, Estado, Mensagem, Sessao
+from state_machine.invoice.session import DIZER, Botao, Estado, Mensagem, Sessao
 from state_machine.invoice.summary import CONFERE, botao_cancelar, resumo
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
@@ -354,6 +354,7 @@ def nada_a_confirmar() -> Mensagem:
     """A yes, no or small talk when no invoice is open."""
     return Mensagem(
         "Não há nota aberta, e não mudei nada. Para uma nova, me manda cliente, valor e serviço.",
+        tuple(Botao(f"{DIZER}{dito}", dito) for dito in ("Nova nota", "Minhas notas", "Falar com uma pessoa")),
         outras=(
             f"Continua sem nota aberta. Para começar uma, me manda assim:\n{_EXEMPLO}",
             "Nada aberto por aqui. Quer saber o que eu faço? Escreve _ajuda_, ou _falar com uma pessoa_.",

@@ -67,6 +67,9 @@ REASON_ON_ENTRY: dict[Estado, SnapshotReason | None] = {
 }
 
 
+DIZER = "dizer:"  # begins the id of a button that stands for words: pressed, it says them
+
+
 @dataclass(frozen=True, slots=True)
 class Botao:
     """A reply button: ``id`` comes back when pressed (at most 256 characters), ``titulo`` is shown (at most 20)."""

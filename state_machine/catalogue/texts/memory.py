@@ -9,7 +9,7 @@ from state_machine.catalogue.questions import LINHA_MAX
 from state_machine.catalogue.requests import NotaListada
 from state_machine.invoice.choices import Cliente, Costume
 from state_machine.invoice.draft import LEITURA_MAX
-from state_machine.invoice.session import Botao, Mensagem, Opcao, Sessao
+from state_machine.invoice.session import DIZER, Botao, Mensagem, Opcao, Sessao
 from state_machine.invoice.summary import fim, legivel, resumo
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
@@ -93,17 +93,18 @@ def igual_a(numero: str) -> str:
 
 
 def com_oferta(resposta: Mensagem, nota: NotaListada) -> Mensagem:
-    """Add to an answer that has no buttons the one that repeats this very invoice; every wording names it.
+    """Add to an answer the button that repeats this very invoice; every wording names it.
 
-    No question, so that a yes that follows is none to it.
+    No question, so that a yes that follows is none to it. Buttons of the matter at hand let it no room; of those that
+    stand for words the first makes room.
     """
-    if resposta.ids:
+    if not all(each.startswith(DIZER) for each in resposta.ids):
         return resposta
     oferta = f"\n\nPara repetir a {_qual(nota)}, toca em *Igual à última*."
     return replace(
         resposta,
         texto=resposta.texto + oferta,
-        botoes=(Botao(f"repetir:{nota.emissao_id}", "Igual à última"),),
+        botoes=(Botao(f"repetir:{nota.emissao_id}", "Igual à última"), *resposta.botoes[1:]),
         outras=tuple(outra + oferta for outra in resposta.outras),
     )
 

@@ -46,6 +46,14 @@ def test_words_in_a_row_are_one_turn() -> None:
     assert chegada.wamid == "wamid.2"
 
 
+def test_a_button_that_stands_for_words_says_them() -> None:
+    """Like a text, also between two; one that carries none is no words."""
+    chegada = next_arrival(LANE, [text(1, "oi"), button(2, "dizer:Minhas notas"), button(3, "confirmar:s:1")])
+    assert isinstance(chegada.entrada, Palavras)
+    assert chegada.entrada.texto == "oi\nMinhas notas"
+    assert next_arrival(LANE, [button(1, "dizer:")]).entrada == Outro("interactive")
+
+
 def test_forwarded_words_are_kept_apart_from_own_ones() -> None:
     """Both are read together; only the own ones may decide, and their time is the turn's."""
     theirs = row(

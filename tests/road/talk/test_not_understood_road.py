@@ -76,3 +76,16 @@ async def test_what_was_saved_is_echoed(road: Road) -> None:
     ana = await road.person()
     assert "R$ 1.500,00" in (await ana.say("nota de 1.500 reais")).text
     assert "consultoria de marketing" in (await ana.say("consultoria de marketing")).text
+
+
+async def test_an_unknown_wish_is_answered_with_what_can_be_done(road: Road) -> None:
+    """Three buttons, each of which does what it says."""
+    ana = await road.person()
+    await ana.issue()
+    await road.settled()
+    told = await ana.say("ok")
+    while not told.buttons:  # the files of the note come meanwhile
+        told = await ana.say("ok")
+    titles = [button.title for button in told.buttons]
+    assert titles[-2:] == ["Minhas notas", "Falar com uma pessoa"]
+    assert "por aqui" in (await ana.press("Minhas notas", told)).text

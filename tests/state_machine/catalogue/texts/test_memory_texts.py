@@ -25,7 +25,8 @@ HOSTILE = replace(NOTA, nome=LONG, numero="9" * 60)
 def test_an_offer_names_its_note_in_every_wording(answer, nota):
     """The button carries that very invoice; nobody's name breaks the line or the limit."""
     offered = textos.com_oferta(answer, nota)
-    [botao] = offered.botoes
+    botao, *outros = offered.botoes
+    assert outros == [*answer.botoes[1:]]
     assert (botao.id, botao.titulo) == ("repetir:7", "Igual à última")
     for forma in messages.formas(offered):
         fits(forma)
