@@ -73,6 +73,8 @@ from persistence.tables.staff import (
     staff_empresa,
     staff_sessao,
     staff_vista,
+    webhook,
+    webhook_entrega,
 )
 
 __all__ = [
@@ -137,4 +139,6 @@ __all__ = [
     "staff_vista",
     "transicoes",
     "usuario",
+    "webhook",
+    "webhook_entrega",
 ]
