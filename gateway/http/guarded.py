@@ -155,8 +155,6 @@ class Guarded:
             connector=aiohttp.TCPConnector(
                 resolver=_Names(self._names, self._permitted, secret=secret),
                 socket_factory=connected,
-                use_dns_cache=False,
-                force_close=True,
                 ssl=self._trust,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),

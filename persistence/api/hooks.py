@@ -21,7 +21,7 @@ from persistence.claims import Leases
 from persistence.crypto import Lugar, UnreadableSecretError, Vault
 from persistence.db.clock import in_seconds
 from persistence.db.connection import Connection, Write
-from persistence.tables import empresa, webhook, webhook_entrega
+from persistence.tables import EstadoEntrega, empresa, webhook, webhook_entrega
 from state_machine.proposal import EstadoProposta
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.errors import ProsaError
@@ -119,14 +119,14 @@ def _own(empresa_id: int, ambiente: Ambiente) -> tuple[sa.ColumnElement[bool], .
 
 _LAST = (
     sa.select(_D.webhook_id, _D.falha, _D.evento, _D.atualizado_em)
-    .where(_D.webhook_id == _W.id, _D.falha.is_not(None), _D.estado != "entregue")
+    .where(_D.webhook_id == _W.id, _D.falha.is_not(None), _D.estado != EstadoEntrega.ENTREGUE)
     .order_by(_D.atualizado_em.desc())
     .limit(1)
     .lateral()
 )
 
 
-def _count(estado: str) -> sa.ScalarSelect[Any]:
+def _count(estado: EstadoEntrega) -> sa.ScalarSelect[Any]:
     counted = sa.select(sa.func.count()).select_from(webhook_entrega)
     return counted.where(_D.webhook_id == _W.id, _D.estado == estado).correlate(webhook).scalar_subquery()
 
@@ -135,7 +135,9 @@ async def of_company(connection: Connection, empresa_id: int, ambiente: Ambiente
     """Return a company's endpoints, the oldest first, with what waits, what was given up, and the latest failure."""
     last = (_LAST.c.falha, _LAST.c.evento.label("falha_evento"), _LAST.c.atualizado_em.label("falha_em"))
     told = (_W.id, _W.url, _W.eventos, _W.criado_em, _W.desligado_em, *last)
-    found = sa.select(*told, _count("pendente").label("pendentes"), _count("desistida").label("desistidas"))
+    found = sa.select(
+        *told, _count(EstadoEntrega.PENDENTE).label("pendentes"), _count(EstadoEntrega.DESISTIDA).label("desistidas")
+    )
     found = found.select_from(webhook.outerjoin(_LAST, sa.true()))
     return (await connection.execute(found.where(*_own(empresa_id, ambiente)).order_by(_W.criado_em, _W.id))).all()
 
@@ -155,8 +157,13 @@ async def resend(connection: Connection, empresa_id: int, ambiente: Ambiente, we
     if (await connection.execute(on)).rowcount != 1:
         return None
     free = sa.or_(_D.lease_until.is_(None), _D.lease_until < sa.func.now())
-    failed = _D.webhook_id == webhook_id, _D.estado != "entregue", _D.tentativas > 0, free
-    again = {"estado": "pendente", "tentativas": 0, "a_partir_de": sa.func.now(), "atualizado_em": sa.func.now()}
+    failed = _D.webhook_id == webhook_id, _D.estado != EstadoEntrega.ENTREGUE, _D.tentativas > 0, free
+    again = {
+        "estado": EstadoEntrega.PENDENTE,
+        "tentativas": 0,
+        "a_partir_de": sa.func.now(),
+        "atualizado_em": sa.func.now(),
+    }
     return (await connection.execute(webhook_entrega.update().where(*failed).values(again))).rowcount
 
 
@@ -174,13 +181,14 @@ class TakenDelivery:
     taken_at: float  # our monotonic clock
 
 
-LEASES: Final[Leases[TakenDelivery]] = Leases(webhook_entrega, _D.estado == "pendente")
-_DUE = "d.estado = 'pendente' AND d.a_partir_de <= now() AND (d.lease_until IS NULL OR d.lease_until < now())"
+LEASES: Final[Leases[TakenDelivery]] = Leases(webhook_entrega, _D.estado == EstadoEntrega.PENDENTE)
+_FREE = "(d.lease_until IS NULL OR d.lease_until < now())"
+_DUE = f"d.estado = '{EstadoEntrega.PENDENTE}' AND d.a_partir_de <= now() AND {_FREE}"
 # The company of which fewest are under way goes first, and has half of the places at most: its server may be slow.
 _CLAIM = f"""
 WITH em_curso AS (
     SELECT w.empresa_id, count(*) AS quantas FROM webhook_entrega d JOIN webhook w ON w.id = d.webhook_id
-    WHERE d.estado = 'pendente' AND d.lease_until > now() GROUP BY 1
+    WHERE d.estado = '{EstadoEntrega.PENDENTE}' AND d.lease_until > now() GROUP BY 1
 ), fila AS (
     SELECT d.id, d.a_partir_de, coalesce(c.quantas, 0)
         + row_number() OVER (PARTITION BY w.empresa_id ORDER BY d.a_partir_de, d.id) AS lugar
@@ -222,13 +230,15 @@ def _opened(cofre: Vault, row: Any) -> str | None:
 
 
 _OURS = webhook_entrega.update().where(
-    _D.id == sa.bindparam("b_id"), _D.epoch == sa.bindparam("b_epoch"), _D.estado == "pendente"
+    _D.id == sa.bindparam("b_id"), _D.epoch == sa.bindparam("b_epoch"), _D.estado == EstadoEntrega.PENDENTE
 )
 _ENDED: dict[str, Any] = {"lease_until": None, "atualizado_em": sa.func.now()}
-_DONE = _OURS.values(**_ENDED, estado="entregue", falha=None)
+_DONE = _OURS.values(**_ENDED, estado=EstadoEntrega.ENTREGUE, falha=None)
 _FAILED = _OURS.values(
     **_ENDED,
-    estado=sa.case((sa.bindparam("b_seconds", type_=sa.Float).is_(None), "desistida"), else_="pendente"),
+    estado=sa.case(
+        (sa.bindparam("b_seconds", type_=sa.Float).is_(None), EstadoEntrega.DESISTIDA), else_=EstadoEntrega.PENDENTE
+    ),
     falha=sa.bindparam("b_falha", type_=sa.Text),
     a_partir_de=sa.func.coalesce(in_seconds("b_seconds"), sa.func.now()),
 )
@@ -250,14 +260,16 @@ async def gone(connection: Connection, delivery: TakenDelivery, falha: str) -> b
     if not await failed(connection, delivery, falha, None):
         return False
     await connection.execute(webhook.update().where(_W.id == delivery.webhook_id).values(desligado_em=sa.func.now()))
-    rest = webhook_entrega.update().where(_D.webhook_id == delivery.webhook_id, _D.estado == "pendente")
-    await connection.execute(rest.values(**_ENDED, estado="desistida", tentativas=_D.tentativas + 1, falha=falha))
+    rest = webhook_entrega.update().where(_D.webhook_id == delivery.webhook_id, _D.estado == EstadoEntrega.PENDENTE)
+    await connection.execute(
+        rest.values(**_ENDED, estado=EstadoEntrega.DESISTIDA, tentativas=_D.tentativas + 1, falha=falha)
+    )
     return True
 
 
 async def forget(connection: Connection) -> int:
     """Delete what was delivered or given up long ago; return how many."""
-    old = webhook_entrega.delete().where(_D.estado != "pendente", _D.atualizado_em < sa.func.now() - KEPT)
+    old = webhook_entrega.delete().where(_D.estado != EstadoEntrega.PENDENTE, _D.atualizado_em < sa.func.now() - KEPT)
     return (await connection.execute(old)).rowcount
 
 

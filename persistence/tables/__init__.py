@@ -46,6 +46,7 @@ from persistence.tables.people import (
     usuario,
 )
 from persistence.tables.staff import (
+    EstadoEntrega,
     anotacao,
     api_chave,
     api_chave_empresa,
@@ -82,6 +83,7 @@ __all__ = [
     "MENSAGENS_ABERTAS",
     "MENSAGENS_LIDAS",
     "TALVEZ_SAIU",
+    "EstadoEntrega",
     "StatusSaida",
     "anotacao",
     "api_chave",

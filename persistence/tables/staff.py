@@ -11,6 +11,7 @@ Batches: lists that were sent to us, their rows, which of them a worker should l
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final
 
 import sqlalchemy as sa
@@ -309,6 +310,15 @@ propostas = sa.Table(
     ),
 )
 
+
+class EstadoEntrega(StrEnum):
+    """What became of a happening that an endpoint is told of."""
+
+    PENDENTE = "pendente"
+    ENTREGUE = "entregue"
+    DESISTIDA = "desistida"
+
+
 webhook = sa.Table(
     "webhook",  # where a company's other systems are told what became of notes and proposals
     metadata,
@@ -332,7 +342,7 @@ webhook_entrega = sa.Table(
     sa.Column("chave", sa.Text, nullable=False),  # of what happened: it is told once
     sa.Column("emissao_id", sa.ForeignKey("nfse_emissao.id", ondelete="CASCADE"), index=True),
     sa.Column("proposta_id", sa.BigInteger),  # no reference: it is told although its proposal went
-    sa.Column("estado", sa.Text, nullable=False, server_default="pendente"),
+    sa.Column("estado", sa.Text, nullable=False, server_default=EstadoEntrega.PENDENTE.value),
     sa.Column("tentativas", sa.Integer, nullable=False, server_default="0"),  # since it was last asked for
     sa.Column("falha", sa.Text),  # of the latest try: HTTP and its status, or why no answer came
     sa.Column("a_partir_de", MOMENT, nullable=False, server_default=sa.func.now()),
@@ -341,8 +351,12 @@ webhook_entrega = sa.Table(
     now("criado_em"),
     now("atualizado_em"),
     sa.UniqueConstraint("webhook_id", "chave"),
-    sa.CheckConstraint("estado IN ('desistida', 'entregue', 'pendente')", name="estado"),
-    sa.Index("ix_webhook_entrega_pendente", "a_partir_de", postgresql_where=sa.text("estado = 'pendente'")),
+    sa.CheckConstraint(f"estado IN ({literals(EstadoEntrega)})", name="estado"),
+    sa.Index(
+        "ix_webhook_entrega_pendente",
+        "a_partir_de",
+        postgresql_where=sa.text(f"estado = '{EstadoEntrega.PENDENTE}'"),
+    ),
 )
 
 empresa_aprovador = sa.Table(
