@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -363,3 +363,20 @@ async def test_what_was_told_long_ago_is_forgotten(database: Database, receiver:
     async with database.transaction() as connection:
         assert await hooks.forget(connection) == 1
     assert await states(database) == [("pendente", None)]
+
+
+async def test_who_was_frozen_sends_nothing_that_is_anothers(database: Database, receiver: Receiver) -> None:
+    """Long after it took a delivery it asks first; while that is still its own, it goes."""
+    emissao_id = await stored_work.emission(database)
+    await endpoint(database, emissao_id, receiver.url)
+    await tell(database, emissao_id)
+    frozen = Hooks(database, COFRE, Guarded(HERE))
+    (taken,) = await frozen.claim(5)
+    late = replace(taken, taken_at=taken.taken_at - 60)
+    await database.pool.execute("UPDATE webhook_entrega SET lease_until = now() - interval '1 s'")
+    (again,) = await Hooks(database, COFRE, Guarded(HERE)).claim(5)
+    await frozen.work(late)
+    assert receiver.heard == []
+    await frozen.work(replace(again, taken_at=again.taken_at - 60))
+    assert await states(database) == [("entregue", None)]
+    assert len(receiver.heard) == 1
