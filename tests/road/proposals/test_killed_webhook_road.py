@@ -36,11 +36,13 @@ async def test_killed_between_sending_and_settling(database_url: str, redis_url:
 
     app = web.Application()
     app.router.add_post("/", answer)
-    changes = {
-        "PROSA_MASTER_KEY": base64.b64encode(KEY).decode(),
-        "PROSA_WEBHOOK_REDES_PERMITIDAS": "127.0.0.1",
-    }
-    async with TestServer(app) as server, open_stage(database_url, redis_url, tmp_path, **changes) as stage:
+    key = base64.b64encode(KEY).decode()
+    async with (
+        TestServer(app) as server,
+        open_stage(
+            database_url, redis_url, tmp_path, PROSA_MASTER_KEY=key, PROSA_WEBHOOK_REDES_PERMITIDAS="127.0.0.1"
+        ) as stage,
+    ):
         pool = stage.database.pool
         emissao_id = await stored_work.emission(stage.database, status="concluido", proxima_acao_em=None)
         company = await pool.fetchval("SELECT prestador_id FROM nfse_emissao WHERE id = $1", emissao_id)
