@@ -26,6 +26,7 @@ from bot.orders.origins import ORIGINS, OriginRow, Origins, SlowNotices
 from bot.settings import Settings
 from bot.wiring.handlers import Pumps, jobs, open_worker
 from bot.wiring.outside import Stores, open_outside, open_stores
+from gateway.http.guarded import is_postable
 from gateway.plugnotas.note import hinted_keys
 from gateway.registry import REGISTRY, ChannelRow, rows_for
 from operations.certificate import CertificateLinks
@@ -110,6 +111,8 @@ def _with_api(app: web.Application, stores: Stores, deps: WebhookDeps) -> None:
             list_bytes=settings.company_list_bytes_per_day,
             mails=settings.company_mails_per_day,
         ),
+        cofre=vault_of(settings),
+        postable=partial(is_postable, permitted=settings.webhook_redes_permitidas),
     )
     mount_api(app, create_api(parts))
 

@@ -103,6 +103,9 @@ class Settings(BaseSettings):
     port: int = 8080
     api_port: int = 0  # where `prosa api` listens; 0: as ``port``
     api_chave_estrita: bool = True  # an idempotency key that comes with another body is refused
+    webhook_redes_permitidas: Annotated[
+        tuple[Network, ...], NoDecode
+    ] = ()  # that webhooks may lead to beside the internet
     trusted_proxies: Annotated[tuple[Network, ...], NoDecode] = ()  # whose X-Forwarded-For is believed
     public_url: str = ""  # where people's browsers reach the pages of ``public``; none: no links are offered
 
@@ -201,7 +204,7 @@ class Settings(BaseSettings):
         except ValueError as error:
             raise ValueError(LADDER) from error
 
-    @field_validator("trusted_proxies", mode="before")
+    @field_validator("trusted_proxies", "webhook_redes_permitidas", mode="before")
     @classmethod
     def _some_networks(cls, value: object) -> object:
         if not isinstance(value, str):

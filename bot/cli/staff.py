@@ -121,6 +121,7 @@ def desbloquear(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -
 def rekey() -> None:
     """Cifra de novo, com a chave mais nova de PROSA_MASTER_KEY, os segredos das contas e as chaves dos certificados."""
     from bot.master_key import vault_of
+    from persistence.api import hooks
     from persistence.audit import records as audit
     from persistence.crypto import NoMasterKeyError
     from persistence.people import certificate_vault
@@ -136,11 +137,13 @@ def rekey() -> None:
             fail("Falta PROSA_MASTER_KEY. Nada mudou.")
         async with database.transaction() as connection:
             certificates, closed = await certificate_vault.rekey(connection, cofre)
-            detalhe = {"refeitos": done + certificates, "ilegiveis": len(lost) + len(closed)}
+            secrets, deaf = await hooks.rekey(connection, cofre)
+            done += certificates + secrets
+            detalhe = {"refeitos": done, "ilegiveis": len(lost) + len(closed) + len(deaf)}
             await audit.write(
                 connection, staff_id=None, quem="linha de comando", acao="trocou a chave", detalhe=detalhe
             )
-        typer.echo(f"{done + certificates} cifrados de novo.")
+        typer.echo(f"{done} cifrados de novo.")
         advice = []
         if lost:
             advice.append(f"Sem a chave antiga não se leem os de: {', '.join(lost)}. Refaça com prosa staff add.")
@@ -149,6 +152,8 @@ def rekey() -> None:
                 f"Sem a chave antiga não se abrem os certificados de: {', '.join(closed)}. "
                 "Guarde de novo com prosa empresa certificado CNPJ --pfx."
             )
+        if deaf:
+            advice.append(f"Sem a chave antiga não se assina para: {', '.join(deaf)}. Crie de novo os webhooks.")
         if advice:
             fail(" ".join(advice))
 

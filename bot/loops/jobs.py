@@ -26,7 +26,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence import outside
-from persistence.api import approvals, keys
+from persistence.api import approvals, hooks, keys
 from persistence.batches import work as batches
 from persistence.db.connection import Connection, is_outage
 from persistence.db.engine import Database
@@ -198,9 +198,9 @@ async def end_proposals(context: JobContext) -> int:
 
 
 async def forget_operations(context: JobContext) -> int:
-    """Delete what is known of the API's submissions of 30 days ago."""
+    """Delete what is known of the API's submissions, and of what its webhooks told, of 30 days ago."""
     async with context.database.transaction() as connection:
-        return await keys.forget_operations(connection)
+        return await keys.forget_operations(connection) + await hooks.forget(connection)
 
 
 async def count_dashboard(context: JobContext) -> int:

@@ -20,6 +20,7 @@ from bot.orders.origins import News
 from gateway.lines import CallKind
 from gateway.port import FiscalGateway
 from gateway.registry import Channels
+from persistence.api import hooks
 from persistence.db.clock import database_now
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
@@ -312,6 +313,8 @@ async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo:
         await seen_cancelled(parts.origins, connection, tarefa)
     if passo.aviso is None:
         return
+    if passo.aviso == "rejeitada":
+        hooks.tell_note(connection, "nota.recusada", tarefa.id)
     explicacao = parts.channels.of(tarefa.canal).explain(passo.recusa) if passo.recusa is not None else None
     motivo = passo.texto if passo.aviso == "demorou" else passo.motivo
     row = EmissionRow(

@@ -17,6 +17,7 @@ from bot.conversation.effects import Effects
 from bot.conversation.session_events import SessionEvents
 from bot.conversation.subject import Customers, Resources, RowHandler, Subject, one_row
 from bot.conversation.turn import Conversations, Quarantine
+from bot.delivery.hooks import Hooks
 from bot.delivery.mailing import Attachments, Documents, Mailing, MailPolicy, NoteFiles
 from bot.delivery.sender import Delivery, Homologation, Ticks
 from bot.loops.jobs import JOBS, Job
@@ -36,6 +37,7 @@ from bot.subjects.note_mail import NoteMail
 from bot.subjects.proposal import Batches, Proposal
 from bot.subjects.strangers import Moves, Notices, Strangers
 from bot.wiring.outside import Outside, Stores
+from gateway.http.guarded import Guarded
 from gateway.mail.client import MailConnection, mail_tls
 from gateway.mail.message import parse_server
 from operations.month import LINKS, link_token
@@ -81,7 +83,7 @@ def handlers_of(subjects: Sequence[Subject], others: Iterable[RowHandler]) -> di
     return found
 
 
-Work = OrderWorker[Any, Any, Any] | Delivery | Mailing
+Work = OrderWorker[Any, Any, Any] | Delivery | Mailing | Hooks
 
 
 # A kind of order is a module of ``bot/orders`` and a row here: the name of its pump, which logs and loops use. A note's
@@ -113,6 +115,7 @@ class Pumps(dict[str, Pump[Any]]):
         attachments = Attachments(database, documents, outside.whatsapp, month_link)
         practice = Homologation(database, Ambiente(stores.settings.fiscal_environment))
         works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics, address, practice.mark)
+        works["webhooks"] = Hooks(database, cofre, Guarded(stores.settings.webhook_redes_permitidas))
         if stores.settings.smtp_url.get_secret_value():
             works["mailing"] = _mailing(stores, NoteFiles(database, documents))
         super().__init__({name: _pump(name, work) for name, work in works.items()})

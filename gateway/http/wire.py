@@ -210,7 +210,7 @@ class Wire:
         self._places = asyncio.Semaphore(connections)
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_seconds)
         self._pool_seconds = pool_seconds
-        self._trust = tls or _trust()  # now: the first message must not wait for it
+        self._trust = tls or trust()  # now: the first message must not wait for it
         self._session: aiohttp.ClientSession | None = None
 
     async def exchange(
@@ -307,6 +307,6 @@ def _refused_by_tls(error: BaseException | None) -> bool:
 
 
 @cache
-def _trust() -> ssl.SSLContext:
+def trust() -> ssl.SSLContext:
     """Return the certificates that we trust; reading them takes a while, so all destinations share them."""
     return httpx.create_ssl_context(trust_env=False)

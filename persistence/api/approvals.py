@@ -14,6 +14,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import distinct_on, insert
 
+from persistence.api import hooks
 from persistence.conversations.conversations import APAGADO
 from persistence.db.connection import Connection
 from persistence.db.connection import Row as Found
@@ -185,6 +186,7 @@ _END = (
         motivo=sa.case((_ORPHAN, GONE), (_ELSEWHERE, MOVED), else_=_LATE),
         **_ENDED,
     )
+    .returning(_P.id)
 )
 
 
@@ -214,7 +216,9 @@ async def give_up(connection: Connection, proposta_id: int, motivo: str) -> None
 
 async def end_overdue(connection: Connection) -> int:
     """End what waited for a week, and what waits for somebody or an environment that is gone; return how many."""
-    return (await connection.execute(_END)).rowcount
+    ended = (await connection.execute(_END)).scalars()
+    await hooks.tell_proposals(connection, ended)
+    return len(ended)
 
 
 def _changed(column: sa.ColumnElement[Any], value: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
@@ -292,6 +296,8 @@ def follow(connection: Connection, sessao: Sessao, evento: Evento, motivo: str |
         "b_quem": author(evento),
     }
     connection.later(_FOLLOW, values)
+    if OUTCOME[sessao.estado] in hooks.TOLD:
+        hooks.tell_proposal(connection, sessao.sessao_id)
 
 
 def release(connection: Connection, sessao_id: str) -> None:

@@ -88,6 +88,7 @@ SCOPES: Final = frozenset(
         *("clientes:ler", "clientes:escrever"),
         *("propostas:ler", "propostas:escrever", "propostas:submeter"),
         *("lotes:ler", "lotes:escrever", "lotes:confirmar"),
+        *("webhooks:ler", "webhooks:escrever"),
     }
 )
 SECRET_BYTES: Final = 32

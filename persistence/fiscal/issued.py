@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from persistence.api import hooks
 from persistence.db.connection import Connection
 from persistence.people.channels import counts
 from persistence.tables import cliente_tomador, conversas, empresa, nfse_emissao, nfse_processada, session_snapshot
@@ -207,8 +208,10 @@ async def referred(connection: Connection, referencia: str, cnpj: str | None) ->
 
 
 async def mark(connection: Connection, emissao_id: int, de: Iterable[StatusNota], para: StatusNota) -> bool:
-    """Move a note's status if it is one of ``de``; False when it was not."""
+    """Move a note's status if it is one of ``de``, and tell of a cancellation; False when it was not."""
     changed = await connection.execute(_MARK[para], {"b_emissao": emissao_id, "b_de": list(de)})
+    if changed.rowcount and para is StatusNota.CANCELADO:
+        hooks.tell_note(connection, "nota.cancelada", emissao_id)
     return changed.rowcount == 1
 
 
@@ -220,8 +223,9 @@ async def access_key(connection: Connection, empresa_id: int, emissao_id: int) -
 
 
 def replaced(connection: Connection, emissao_id: int) -> None:
-    """Mark the note whose place this emission's took, at the end of the transaction: it counts no more."""
+    """Mark the note whose place this emission's took, at the end of the transaction: it counts no more. Tell of it."""
     connection.later(_REPLACED, {"b_emissao": emissao_id})
+    hooks.tell_note(connection, "nota.cancelada", emissao_id, substituida=True)
 
 
 async def is_being_replaced(connection: Connection, emissao_id: int) -> bool:

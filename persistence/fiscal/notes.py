@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.api import hooks
 from persistence.db.connection import Connection
 from persistence.fiscal.issued import SUBSTITUTA
 from persistence.people.channels import canal_of, counts
@@ -97,7 +98,7 @@ _STANDING = _ALL.where(nfse_processada.c.status != StatusNota.CANCELADO)
 
 
 def record_note(connection: Connection, emissao_id: int, nota: Nota, *, conteudo_visto: bool) -> None:
-    """Store the authorised note once, with the webhook that announced it, at the end of the transaction.
+    """Store the authorised note once, with the webhook that announced it, at the end of the transaction; tell of it.
 
     ``conteudo_visto``: its text, competence and code were compared with what was confirmed; else audits do it.
     """
@@ -115,6 +116,7 @@ def record_note(connection: Connection, emissao_id: int, nota: Nota, *, conteudo
         "b_visto": conteudo_visto,
     }
     connection.later(_RECORD, values)
+    hooks.tell_note(connection, "nota.autorizada", emissao_id)
 
 
 async def belongs_to_another(connection: Connection, emissao_id: int, id_externo: str) -> bool:

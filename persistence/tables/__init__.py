@@ -46,6 +46,7 @@ from persistence.tables.people import (
     usuario,
 )
 from persistence.tables.staff import (
+    EstadoEntrega,
     anotacao,
     api_chave,
     api_chave_empresa,
@@ -73,6 +74,8 @@ from persistence.tables.staff import (
     staff_empresa,
     staff_sessao,
     staff_vista,
+    webhook,
+    webhook_entrega,
 )
 
 __all__ = [
@@ -80,6 +83,7 @@ __all__ = [
     "MENSAGENS_ABERTAS",
     "MENSAGENS_LIDAS",
     "TALVEZ_SAIU",
+    "EstadoEntrega",
     "StatusSaida",
     "anotacao",
     "api_chave",
@@ -137,4 +141,6 @@ __all__ = [
     "staff_vista",
     "transicoes",
     "usuario",
+    "webhook",
+    "webhook_entrega",
 ]

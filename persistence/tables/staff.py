@@ -11,6 +11,7 @@ Batches: lists that were sent to us, their rows, which of them a worker should l
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final
 
 import sqlalchemy as sa
@@ -306,6 +307,55 @@ propostas = sa.Table(
         "aprovador_id",
         "enviada_em",
         postgresql_where=sa.text(f"estado = '{EstadoProposta.ENVIADA}' AND sessao_id IS NULL"),
+    ),
+)
+
+
+class EstadoEntrega(StrEnum):
+    """What became of a happening that an endpoint is told of."""
+
+    PENDENTE = "pendente"
+    ENTREGUE = "entregue"
+    DESISTIDA = "desistida"
+
+
+webhook = sa.Table(
+    "webhook",  # where a company's other systems are told what became of notes and proposals
+    metadata,
+    sa.Column("id", sa.Uuid, primary_key=True),  # made before the row is, whose seal names it
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id", ondelete="CASCADE"), nullable=False, index=True),
+    _ambiente(),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("eventos", sa.ARRAY(sa.Text), nullable=False),
+    sa.Column("segredo", sa.Text, nullable=False),  # whsec_…, sealed
+    sa.Column("usuario", sa.String(_BY), nullable=False),  # who made it
+    sa.Column("desligado_em", MOMENT),  # when it answered that it is gone
+    now("criado_em"),
+)
+
+webhook_entrega = sa.Table(
+    "webhook_entrega",  # one a happening and endpoint; what is told is read when it is sent, and stands nowhere else
+    metadata,
+    sa.Column("id", sa.Uuid, primary_key=True, server_default=sa.text("gen_random_uuid()")),  # the webhook-id
+    sa.Column("webhook_id", sa.ForeignKey("webhook.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("evento", sa.Text, nullable=False),
+    sa.Column("chave", sa.Text, nullable=False),  # of what happened: it is told once
+    sa.Column("emissao_id", sa.ForeignKey("nfse_emissao.id", ondelete="CASCADE"), index=True),
+    sa.Column("proposta_id", sa.BigInteger),  # no reference: it is told although its proposal went
+    sa.Column("estado", sa.Text, nullable=False, server_default=EstadoEntrega.PENDENTE.value),
+    sa.Column("tentativas", sa.Integer, nullable=False, server_default="0"),  # since it was last asked for
+    sa.Column("falha", sa.Text),  # of the latest try: HTTP and its status, or why no answer came
+    sa.Column("a_partir_de", MOMENT, nullable=False, server_default=sa.func.now()),
+    sa.Column("lease_until", MOMENT),
+    sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"),
+    now("criado_em"),
+    now("atualizado_em"),
+    sa.UniqueConstraint("webhook_id", "chave"),
+    sa.CheckConstraint(f"estado IN ({literals(EstadoEntrega)})", name="estado"),
+    sa.Index(
+        "ix_webhook_entrega_pendente",
+        "a_partir_de",
+        postgresql_where=sa.text(f"estado = '{EstadoEntrega.PENDENTE}'"),
     ),
 )
 

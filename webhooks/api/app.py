@@ -16,7 +16,7 @@ from aiohttp import hdrs, web
 
 from operations.month import Mes, MonthError, month_named
 from persistence.db.connection import is_outage
-from webhooks.api import batches
+from webhooks.api import batches, hooks
 from webhooks.api.call import DEPS, ApiCall, ApiDeps, as_json, caller, company
 from webhooks.api.problems import RETRY, ProblemError, document
 from webhooks.api.submission import CLIENTES, PREFIX, PROPOSTAS, submit
@@ -62,6 +62,9 @@ ROUTES: Final[Mapping[str, Mapping[str, tuple[str, Act]]]] = {
     "/lotes/{id:[0-9]{1,19}}": {"GET": ("lotes:ler", batches.show)},
     "/lotes/{id:[0-9]{1,19}}/linhas": {"GET": ("lotes:ler", batches.show_rows)},
     "/lotes/{id:[0-9]{1,19}}/confirmar": {"POST": ("lotes:confirmar", batches.confirm)},
+    "/webhooks": {"GET": ("webhooks:ler", hooks.show_all), "POST": ("webhooks:escrever", hooks.create)},
+    "/webhooks/{webhook:[0-9a-f-]{36}}": {"DELETE": ("webhooks:escrever", hooks.remove)},
+    "/webhooks/{webhook:[0-9a-f-]{36}}/reenviar": {"POST": ("webhooks:escrever", hooks.resend)},
 }
 
 

@@ -18,6 +18,7 @@ import orjson
 from aiohttp import hdrs, web
 
 from persistence.api.keys import Holder, holder
+from persistence.crypto import Vault
 from persistence.db.engine import Database
 from persistence.queue.inbox import Inbox
 from state_machine.protocol.channel import Ambiente
@@ -118,7 +119,7 @@ class ApiDeps:
     """What the API needs; ``strict``: a key that comes with another body is refused.
 
     ``ambiente``: the installation's, of a company that has chosen none. ``lists``: the room for files; ``mails``:
-    whether there is a mail server.
+    whether there is a mail server. ``cofre`` seals webhooks' secrets; ``postable`` says whether they may lead to a URL.
     """
 
     database: Database
@@ -130,6 +131,8 @@ class ApiDeps:
     strict: bool = True
     mails: bool = False
     bounds: Bounds = field(default_factory=Bounds)
+    cofre: Vault = field(default_factory=lambda: Vault(()))
+    postable: Callable[[str], bool] = lambda _: False
 
 
 DEPS: Final = web.AppKey("API_DEPS", ApiDeps)

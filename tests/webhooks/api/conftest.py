@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
 from aiohttp import ClientSession, TCPConnector, web
 from aiohttp.test_utils import TestServer
 
+from gateway.http.guarded import is_postable
 from operations.api import make_key
 from operations.company import add_company
 from operations.month import kept_documents
+from persistence.crypto import Vault
 from persistence.db.engine import Database
 from persistence.queue.inbox import Inbox
 from proofs.demo.world import COMPANY
@@ -22,6 +25,7 @@ from webhooks.api.batches import BUDGET
 from webhooks.api.call import ApiDeps, Bounds
 from webhooks.bodies import Bodies
 from webhooks.month import Months
+from webhooks.whatsapp_payload import networks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -100,7 +104,7 @@ async def opened(database_url: str) -> AsyncIterator[Database]:
 @pytest_asyncio.fixture(loop_scope="module")
 async def erp(opened: Database, request: Any) -> AsyncIterator[Erp]:
     said = getattr(request, "param", True)
-    strict, bounds = (True, said) if isinstance(said, Bounds) else (said, Bounds())
+    strict, bounds = (True, said) if isinstance(said, Bounds) else (bool(said), Bounds())
     await clear(opened)
     await opened.pool.execute("DELETE FROM api_chave")
     for form in (OURS, THEIRS):
@@ -122,6 +126,8 @@ async def erp(opened: Database, request: Any) -> AsyncIterator[Erp]:
         strict=strict,
         mails=True,
         bounds=bounds,
+        cofre=Vault(() if said == "keyless" else (bytes(32),)),
+        postable=partial(is_postable, permitted=networks("127.0.0.0/8")),
     )
     mount(app, create_api(deps))
     connector = TCPConnector(limit=0)

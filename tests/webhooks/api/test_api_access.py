@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import pytest
 
@@ -132,7 +133,7 @@ async def test_an_address_without_anything_is_404(erp: Erp, path: str) -> None:
 )
 async def test_a_route_is_for_keys_of_its_scope(erp: Erp, method: str, path: str, escopo: str) -> None:
     """Each names one; a key of all the others is told which it lacks, and nothing is done."""
-    named = {"id": "1", "mes": "2026-13", "formato": "csv"}
+    named = {"id": "1", "mes": "2026-13", "formato": "csv", "webhook": str(UUID(int=1))}
     address = re.sub(r"\{(\w+):(?:[^{}]|\{[^{}]*\})*\}", lambda found: named[found[1]], path)
     (without,) = await make_key(erp.database, [OURS.cnpj], sorted(SCOPES - {escopo}), Ambiente.PRODUCAO)
     (with_it,) = await make_key(erp.database, [OURS.cnpj], [escopo], Ambiente.PRODUCAO)

@@ -157,6 +157,7 @@ WORK = {
     "lote_fila": "emptied: each list waits for another yes",
     "propostas": "its session had its id when it was stored, so its note is found by the reference that it had",
     "outbox": "sent, though it may have been sent before: docs/runbook.md says so",
+    "webhook_entrega": "told again under the id that it had, by which its receiver knows what it has heard",
     "lanes": "what was said is decided anew, and orders under the reference that it had before",
     "distribuicao": "read on from the copy's place",
     "idempotency_records": "a call that nobody knows of is open until its emission is asked for",
