@@ -163,16 +163,17 @@ async def needing_eyes(connection: Connection, alcance: Alcance, filtros: Filtro
     ``todas_causas`` says why, over all that waits for this person; ``espera`` for how many seconds; ``outras`` counts
     the further notes.
     """
-    theirs = {"partition_by": _S.conversa}
-    said = sa.func.string_agg(sa.func.array_to_string(_eyes.c.causas, " "), " ").over(**theirs)
+    said = sa.func.string_agg(sa.func.array_to_string(_eyes.c.causas, " "), " ").over(partition_by=_S.conversa)
     rows = narrowed(
         alcance,
         filtros,
-        sa.func.row_number().over(**theirs, order_by=_S.id).label("lugar"),
-        (sa.func.count().over(**theirs) - 1).label("outras"),
+        sa.func.row_number().over(partition_by=_S.conversa, order_by=_S.id).label("lugar"),
+        (sa.func.count().over(partition_by=_S.conversa) - 1).label("outras"),
         sa.func.string_to_array(said, " ", type_=sa.ARRAY(sa.Text)).label("todas_causas"),
-        sa.func.extract("epoch", sa.func.now() - sa.func.min(_eyes.c.desde).over(**theirs)).label("espera"),
-        sa.func.max(PEDIU).over(**theirs).label("pedido"),
+        sa.func.extract("epoch", sa.func.now() - sa.func.min(_eyes.c.desde).over(partition_by=_S.conversa)).label(
+            "espera"
+        ),
+        sa.func.max(PEDIU).over(partition_by=_S.conversa).label("pedido"),
         conversas.c.codigo,
         atencao=True,
     ).subquery()

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from persistence.access import views as staff_views
+from persistence.access.accounts import Papel
 from persistence.staff import case as staff_orders
 from persistence.staff import queue as staff_queue
 from persistence.staff.queue import Filtros, pulse
@@ -69,7 +70,7 @@ async def show(visita: Visita) -> web.StreamResponse:
             case _:
                 rows = await staff_queue.quarantined(connection, alcance, filtros.antes, PAGE + 1)
         counts = await staff_queue.counts(connection, alcance)
-        grouped = ver == "atencao" and visita.staff.papel.alcanca("supervisor")
+        grouped = ver == "atencao" and visita.staff.papel.alcanca(Papel.SUPERVISOR)
         groups = await staff_queue.stopped_by_one_cause(connection, alcance, timedelta(days=GROUPED)) if grouped else []
         companies = await staff_queue.companies(connection, alcance)
         views = await staff_views.views_of(connection, visita.staff.id)

@@ -120,8 +120,7 @@ async def test_a_person_who_waits_is_one_row_since_the_oldest_cause(office: Offi
     async with office.at_work(Papel.SUPERVISOR) as sara:
         page = (await sara.get("/console"))[1]
     assert page.count('data-testid="linha"') == len(rows)
-    assert '<span class="late">espera há 1 h' in page
-    assert "mais de 1 h" in page
+    assert '<span class="late">atrasada, há 1 h' in page
     assert "e mais 1 nota" in page
     assert "Ensaiar as 2" in page
     await pool.execute("UPDATE conversas SET pessoa_pedida_em = NULL WHERE conversa = $1", first["conversa"])
