@@ -6,6 +6,7 @@ One small number that changes whenever something happened that a page of the sta
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -16,8 +17,18 @@ from persistence.conversations.conversations import APAGADO
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.staff.case import CANCELADAS, NOTA, PEDIU, SUBSTITUIDAS, SUBSTITUTA_DA_SESSAO, may_see, waiting
-from persistence.staff.groups import taken_up
-from persistence.tables import StatusSaida, conversas, empresa, inbox, session_snapshot, staff, usuario
+from persistence.staff.groups import CODE, NEWEST, taken_up
+from persistence.tables import (
+    StatusSaida,
+    conversas,
+    empresa,
+    inbox,
+    nfse_emissao,
+    nfse_processada,
+    session_snapshot,
+    staff,
+    usuario,
+)
 from persistence.tables.base import literals
 from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.session import COM_AUTORIDADE, Estado
@@ -63,47 +74,58 @@ COUNTED = 1000  # rows of a tab; a page that says "999+" is opened as often as o
 # Each source has an index of its own, so that the list costs what needs eyes, not what was ever done.
 _EYES = f"""
 WITH olhos AS (
-    SELECT id, 'erro' AS causa FROM session_snapshot WHERE estado = '{Estado.ERRO}'
+    SELECT id, 'erro' AS causa, updated_at AS desde FROM session_snapshot WHERE estado = '{Estado.ERRO}'
     UNION ALL
-    SELECT r.id, 'recusa_nossa' FROM session_snapshot r WHERE r.estado = '{Estado.REJEITADO}' AND r.pendente IS NULL
+    SELECT r.id, 'recusa_nossa', r.updated_at FROM session_snapshot r
+        WHERE r.estado = '{Estado.REJEITADO}' AND r.pendente IS NULL
         AND r.rascunho -> 'substitui' -> 'recusada' IS DISTINCT FROM 'true'  -- its person has the way that is left
         AND r.updated_at > now() - interval '30 days'
         AND NOT {taken_up("r.sessao_id")}
     UNION ALL
-    SELECT session_id, status FROM nfse_emissao WHERE status IN ({literals(PEDEM_OLHOS)})
+    SELECT session_id, status, criado_em FROM nfse_emissao WHERE status IN ({literals(PEDEM_OLHOS)})
         AND (status <> '{StatusEmissao.DESCONHECIDO}' OR criado_em < now() - interval '2 minutes')
     UNION ALL
-    SELECT session_id, 'espera_pessoa' FROM nfse_emissao WHERE retida = 'pessoa'
+    SELECT session_id, 'espera_pessoa', criado_em FROM nfse_emissao WHERE retida = 'pessoa'
     UNION ALL
-    SELECT e.session_id, 'duas_notas' FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
+    SELECT e.session_id, 'duas_notas', e.criado_em FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
         WHERE e.status = '{StatusEmissao.CONCLUIDO}' AND e.tentativa > 1
         AND p.status <> '{StatusNota.CANCELADO}' AND EXISTS (
             SELECT FROM nfse_emissao a JOIN nfse_processada n ON n.emissao_id = a.id
             WHERE a.sessao_id = e.sessao_id AND a.revisao = e.revisao AND a.id <> e.id
                 AND n.status <> '{StatusNota.CANCELADO}')
     UNION ALL
-    SELECT id, 'demora' FROM session_snapshot
+    SELECT id, 'demora', updated_at FROM session_snapshot
         WHERE estado IN ({literals(COM_AUTORIDADE)}) AND updated_at < now() - interval '10 minutes'
     UNION ALL
-    SELECT s.id, 'nao_entregue' FROM outbox o JOIN session_snapshot s ON s.sessao_id = o.sessao_id
+    SELECT s.id, 'nao_entregue', o.criado_em FROM outbox o
+        JOIN session_snapshot s ON s.sessao_id = o.sessao_id
         WHERE o.erro IS NOT NULL AND o.status = '{StatusSaida.FALHOU}' AND o.criado_em > now() - interval '7 days'
     UNION ALL
-    SELECT s.id, 'assumida' FROM conversas c CROSS JOIN LATERAL (
+    SELECT s.id, 'assumida', c.assumida_em FROM conversas c CROSS JOIN LATERAL (
         SELECT id FROM session_snapshot WHERE conversa = c.conversa ORDER BY id DESC LIMIT 1) s
         WHERE c.atendente_id IS NOT NULL
     UNION ALL
-    SELECT s.id, 'pediu_pessoa' FROM conversas c CROSS JOIN LATERAL (
+    SELECT s.id, 'pediu_pessoa', c.pessoa_pedida_em FROM conversas c CROSS JOIN LATERAL (
         SELECT id FROM session_snapshot WHERE conversa = c.conversa AND created_at <= c.pessoa_pedida_em
         ORDER BY id DESC LIMIT 1) s
         WHERE c.pessoa_pedida_em IS NOT NULL
 )
-SELECT o.id, array_agg(DISTINCT o.causa) AS causas FROM olhos o JOIN session_snapshot s ON s.id = o.id
+SELECT o.id, array_agg(DISTINCT o.causa) AS causas, min(o.desde) AS desde
+FROM olhos o JOIN session_snapshot s ON s.id = o.id
     LEFT JOIN resolvida r ON r.sessao_id = s.sessao_id
 WHERE r.em IS NULL OR r.em < s.updated_at OR o.causa IN ('assumida', 'pediu_pessoa')
 GROUP BY o.id
 """  # noqa: S608 - our own constants
 _S = session_snapshot.c
-_eyes = sa.text(_EYES).columns(sa.column("id", sa.BigInteger), sa.column("causas", sa.ARRAY(sa.Text))).cte("olhos")
+_eyes = (
+    sa.text(_EYES)
+    .columns(
+        sa.column("id", sa.BigInteger),
+        sa.column("causas", sa.ARRAY(sa.Text)),
+        sa.column("desde", sa.DateTime(timezone=True)),
+    )
+    .cte("olhos")
+)
 _COLUMNS = (
     _S.id,
     _S.sessao_id,
@@ -136,20 +158,59 @@ def listing(*more: Any) -> sa.Select[Any]:
 
 
 async def needing_eyes(connection: Connection, alcance: Alcance, filtros: Filtros, limite: int) -> list[Any]:
-    """List sessions that somebody must look at, who waits longest first; ``causas`` says why each is here."""
-    statement = listing(_eyes.c.causas).join(_eyes, _eyes.c.id == _S.id)
-    statement = _narrowed(statement, alcance, filtros).order_by(_S.id).limit(limite)
+    """List the people who wait for somebody, whose note is the oldest first: one row each, of that note.
+
+    ``todas_causas`` says why, over all that waits for this person; ``espera`` for how many seconds; ``outras`` counts
+    the further notes.
+    """
+    said = sa.func.string_agg(sa.func.array_to_string(_eyes.c.causas, " "), " ").over(partition_by=_S.conversa)
+    rows = narrowed(
+        alcance,
+        filtros,
+        sa.func.row_number().over(partition_by=_S.conversa, order_by=_S.id).label("lugar"),
+        (sa.func.count().over(partition_by=_S.conversa) - 1).label("outras"),
+        sa.func.string_to_array(said, " ", type_=sa.ARRAY(sa.Text)).label("todas_causas"),
+        sa.func.extract("epoch", sa.func.now() - sa.func.min(_eyes.c.desde).over(partition_by=_S.conversa)).label(
+            "espera"
+        ),
+        sa.func.max(PEDIU).over(partition_by=_S.conversa).label("pedido"),
+        conversas.c.codigo,
+        atencao=True,
+    ).subquery()
+    statement = sa.select(rows).where(rows.c.lugar == 1).order_by(rows.c.id).limit(limite)
     if filtros.antes is not None:
-        statement = statement.where(_S.id > filtros.antes)
+        statement = statement.where(rows.c.id > filtros.antes)
     return list(await connection.execute(statement))
 
 
 async def all_sessions(connection: Connection, alcance: Alcance, filtros: Filtros, limite: int) -> list[Any]:
-    """List sessions, the newest first."""
-    statement = _narrowed(listing(sa.literal([], sa.ARRAY(sa.Text)).label("causas")), alcance, filtros)
+    """List sessions, the newest first; ``numero`` and ``canal`` are of the newest attempt's note."""
+    statement = narrowed(alcance, filtros, _last(nfse_processada.c.numero), _last(nfse_emissao.c.canal), atencao=False)
     if filtros.antes is not None:
         statement = statement.where(_S.id < filtros.antes)
     return list(await connection.execute(statement.order_by(_S.id.desc()).limit(limite)))
+
+
+def _last(column: sa.Column[Any]) -> sa.Label[Any]:
+    tried = sa.select(column).where(nfse_emissao.c.session_id == _S.id).order_by(nfse_emissao.c.id.desc()).limit(1)
+    noted = nfse_emissao.outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+    return tried.select_from(noted).correlate(session_snapshot).scalar_subquery().label(column.name)
+
+
+async def stopped_by_one_cause(connection: Connection, alcance: Alcance, since: timedelta) -> list[Any]:
+    """List what the gateway said that stops two notes or more: (codigo, status, municipio_ibge, quantas)."""
+    e = nfse_emissao.c
+    notes = sa.func.count(sa.distinct(e.sessao_id))
+    joined = _eyes.join(nfse_emissao, e.session_id == _eyes.c.id).join(empresa, empresa.c.id == e.prestador_id)
+    named = sa.or_(
+        sa.and_(e.status == StatusEmissao.REJEITADO, sa.literal("recusa_nossa") == sa.any_(_eyes.c.causas)),
+        e.status.in_(PEDEM_OLHOS),
+    )
+    statement = sa.select(CODE.label("codigo"), e.status, empresa.c.municipio_ibge, notes.label("quantas"))
+    statement = statement.select_from(joined).where(named, NEWEST, alcance.em(e.prestador_id))
+    statement = statement.where(e.criado_em > sa.func.now() - since)
+    statement = statement.group_by(CODE, e.status, empresa.c.municipio_ibge).having(notes > 1)
+    return list(await connection.execute(statement.order_by(notes.desc()).limit(3)))
 
 
 def narrowed(alcance: Alcance, filtros: Filtros, *more: Any, atencao: bool) -> sa.Select[Any]:
@@ -236,7 +297,7 @@ def _aside(alcance: Alcance) -> sa.Select[Any]:
 
 async def counts(connection: Connection, alcance: Alcance) -> dict[str, int]:
     """Count what each tab of the queue holds, up to 1,000: nobody needs to know how many more there are."""
-    eyes = sa.select(sa.true()).select_from(_eyes.join(session_snapshot, _S.id == _eyes.c.id))
+    eyes = sa.select(_S.conversa).distinct().select_from(_eyes.join(session_snapshot, _S.id == _eyes.c.id))
     aside = sa.select(sa.true()).select_from(inbox)
     aside = aside.where(inbox.c.estado == 2, may_see(alcance, inbox.c.lane, inbox.c.recebido_em))  # noqa: PLR2004 - 2 is quarantined
     unknown = sa.select(sa.true()).select_from(conversas)

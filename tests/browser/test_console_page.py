@@ -38,7 +38,7 @@ async def test_a_stuck_invoice_is_found_understood_and_moved(
     sessao_id = await stuck(demo)
     async with at_work(browser, demo, *widths, themes=THEMES) as sara:
         page = sara.page
-        await expect(page.locator(f"[data-id='{sessao_id}']")).to_contain_text("resposta perdida")
+        await expect(page.get_by_test_id("linha").filter(has_text="resposta perdida").first).to_be_visible()
         await sara.check()
         await page.get_by_test_id("busca").fill("(11) 98765-4321")
         await page.keyboard.press("Enter")

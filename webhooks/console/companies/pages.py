@@ -23,7 +23,6 @@ from webhooks.console.render.labels import cidade
 from webhooks.month import asked
 
 NAME: Final = 100  # characters of a company's name that are looked for
-CANAIS: Final = {"plugnotas": "PlugNotas", "nacional": "Emissor Nacional"}
 AMBIENTES: Final = {"producao": ("produção", "good"), "homologacao": ("homologação", "busy")}
 DE_FORA: Final = {
     "autorizada": ("vale", "good"),
@@ -94,7 +93,7 @@ async def company_page(
         series=found.series,
         causas=labels.CAUSAS,
         canal=channel(found.linha.canal),
-        canais={name: CANAIS.get(name, name) for name in visita.deps.channels},
+        canais={name: labels.CANAIS.get(name, name) for name in visita.deps.channels},
         ambientes=AMBIENTES,
         campo_max=NAME,
         certificado=labels.certificado,
@@ -144,4 +143,4 @@ def channel(stored: str | None) -> tuple[str, tuple[str, str]]:
     """Return what a company's channel and its environment are called, the latter with its tone."""
     canal = channels.read(stored)
     ambiente = AMBIENTES[canal.ambiente] if canal.ambiente else ("ambiente da instalação", "off")
-    return CANAIS.get(canal.nome, canal.nome), ambiente
+    return labels.CANAIS.get(canal.nome, canal.nome), ambiente

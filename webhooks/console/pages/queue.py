@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -15,16 +15,19 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from persistence.access import views as staff_views
+from persistence.access.accounts import Papel
 from persistence.staff import case as staff_orders
 from persistence.staff import queue as staff_queue
 from persistence.staff.queue import Filtros, pulse
 from state_machine.invoice.session import SnapshotReason
 from state_machine.values.text import single_line
 from webhooks.console.access.visit import Visita, see_other
+from webhooks.console.render import labels
 from webhooks.console.render.format import Olhar
 from webhooks.console.render.labels import CAUSAS, MOTIVOS, SITUACOES
 
 PAGE: Final = 50
+GROUPED: Final = 30  # days that causes are grouped over
 TABS: Final = {
     "atencao": "Precisam de olhos",
     "todas": "Todas",
@@ -67,6 +70,8 @@ async def show(visita: Visita) -> web.StreamResponse:
             case _:
                 rows = await staff_queue.quarantined(connection, alcance, filtros.antes, PAGE + 1)
         counts = await staff_queue.counts(connection, alcance)
+        grouped = ver == "atencao" and visita.staff.papel.alcanca(Papel.SUPERVISOR)
+        groups = await staff_queue.stopped_by_one_cause(connection, alcance, timedelta(days=GROUPED)) if grouped else []
         companies = await staff_queue.companies(connection, alcance)
         views = await staff_views.views_of(connection, visita.staff.id)
     here = chosen(query) if ver in FILTERED else {}
@@ -89,6 +94,11 @@ async def show(visita: Visita) -> web.StreamResponse:
         estados=SITUACOES,
         motivos=MOTIVOS,
         causas=CAUSAS,
+        grupos=groups,
+        dias=GROUPED,
+        motivo=labels.motivo,
+        cidade=labels.cidade,
+        canais=labels.CANAIS,
         origens=visita.deps.origins,
         olhar=Olhar(),
     )

@@ -22,7 +22,6 @@ from persistence.staff import search as staff_search
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 from webhooks.console.access.visit import Visita, see_other
 from webhooks.console.render.format import Olhar
-from webhooks.console.render.labels import CAUSAS
 
 
 class TermKind(StrEnum):
@@ -127,7 +126,6 @@ async def _found(visita: Visita, q: str) -> web.StreamResponse:
         contatos=list(contacts.values()),
         pedidos=pedidos,
         origens=visita.deps.origins,
-        causas=CAUSAS,
         olhar=Olhar(),
     )
 

@@ -44,6 +44,7 @@ MOTIVOS: Final[Mapping[str, str]] = {
     SnapshotReason.WEBHOOK_SUCCESS: "autorizada",
     SnapshotReason.WEBHOOK_REJECTED: "recusada",
 }
+CANAIS: Final[Mapping[str, str]] = {"plugnotas": "PlugNotas", "nacional": "Emissor Nacional"}
 CAUSAS: Final[Mapping[str, tuple[str, str]]] = {
     "erro": ("com a equipe", "bad"),
     "recusa_nossa": ("recusa que a equipe resolve", "bad"),

@@ -88,3 +88,39 @@ async def test_a_wish_for_a_person_stands_where_it_was_said(office: Office) -> N
     assert "A pessoa pediu alguém da equipe" not in later
     assert listed.count("quer falar com uma pessoa") == 1
     await pool.execute("UPDATE conversas SET pessoa_pedida_em = NULL WHERE conversa = $1", conversa)
+
+
+async def test_a_person_who_waits_is_one_row_since_the_oldest_cause(office: Office) -> None:
+    """Two refusals of ours and a wish are one row and count once; past an hour the row says so."""
+    database, pool = office.database, office.database.pool
+    refused, another = [
+        await pool.fetchval(_REFUSED, await emission(database, status="rejeitado", proxima_acao_em=None))
+        for _ in range(2)
+    ]
+    first = await pool.fetchrow("SELECT id, conversa FROM session_snapshot WHERE sessao_id = $1", refused)
+    await pool.execute("UPDATE session_snapshot SET conversa = $1 WHERE sessao_id = $2", first["conversa"], another)
+    await pool.execute("UPDATE session_snapshot SET created_at = now() - interval '2 hours' WHERE id = $1", first["id"])
+    await pool.execute(
+        "UPDATE session_snapshot SET created_at = now() - interval '1 hour' WHERE sessao_id = $1", another
+    )
+    await pool.execute(
+        "UPDATE conversas SET pessoa_pedida_em = now() - interval '90 minutes', pessoa_motivo = 'palavras' "
+        "WHERE conversa = $1",
+        first["conversa"],
+    )
+    async with database.alone() as connection:
+        rows = await queue.needing_eyes(connection, Alcance(todas=True), queue.Filtros(), 50)
+        counted = await queue.counts(connection, Alcance(todas=True))
+        causes = await queue.stopped_by_one_cause(connection, Alcance(todas=True), timedelta(days=30))
+    (row,) = [row for row in rows if row.sessao_id in {refused, another}]
+    assert (row.outras, counted["atencao"]) == (1, len(rows))
+    assert set(row.todas_causas) == {"recusa_nossa", "pediu_pessoa"}
+    assert 5400 <= row.espera < 5500
+    assert [cause.quantas for cause in causes] == [2]
+    async with office.at_work(Papel.SUPERVISOR) as sara:
+        page = (await sara.get("/console"))[1]
+    assert page.count('data-testid="linha"') == len(rows)
+    assert '<span class="late">atrasada, há 1 h' in page
+    assert "e mais 1 nota" in page
+    assert "Ensaiar as 2" in page
+    await pool.execute("UPDATE conversas SET pessoa_pedida_em = NULL WHERE conversa = $1", first["conversa"])
