@@ -19,7 +19,7 @@ from persistence.db.connection import is_outage
 from webhooks.api import batches
 from webhooks.api.call import DEPS, ApiCall, ApiDeps, as_json, caller, company
 from webhooks.api.problems import RETRY, ProblemError, document
-from webhooks.api.submission import CLIENTES, PREFIX, PROPOSTAS, submit
+from webhooks.api.submission import CLIENTES, PREFIX, PROPOSTAS, note_file, submit
 from webhooks.month import FILE, asked
 
 Act = Callable[[ApiCall], Awaitable[web.StreamResponse]]
@@ -51,10 +51,14 @@ async def month_file(call: ApiCall) -> web.StreamResponse:
 # By path: what each method does, and the scope of a key that may. A path parameter is a number, what is none is another
 # address.
 ROUTES: Final[Mapping[str, Mapping[str, tuple[str, Act]]]] = {
-    "/clientes": {"POST": ("clientes:escrever", CLIENTES.create)},
+    "/clientes": {"GET": ("clientes:ler", CLIENTES.show_all), "POST": ("clientes:escrever", CLIENTES.create)},
     "/clientes/{id:[0-9]{1,19}}": {"GET": ("clientes:ler", CLIENTES.show)},
-    "/propostas": {"POST": ("propostas:escrever", PROPOSTAS.create)},
+    "/propostas": {
+        "GET": ("propostas:ler", PROPOSTAS.show_all),
+        "POST": ("propostas:escrever", PROPOSTAS.create),
+    },
     "/propostas/{id:[0-9]{1,19}}": {"GET": ("propostas:ler", PROPOSTAS.show)},
+    "/propostas/{id:[0-9]{1,19}}/nota.{formato:pdf|xml}": {"GET": ("propostas:ler", note_file)},
     "/propostas/{id:[0-9]{1,19}}/submeter": {"POST": ("propostas:submeter", submit)},
     f"/fechamentos/{FILE}": {"GET": ("propostas:ler", month_file)},
     "/fechamentos/{mes:20[0-9]{2}-[0-9]{2}}": {"GET": ("propostas:ler", month_total)},

@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import orjson
 from aiohttp import hdrs, web
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
+from persistence.api.entities import LARGEST_ID
 from persistence.api.keys import Holder, holder
 from persistence.db.engine import Database
 from persistence.queue.inbox import Inbox
@@ -24,7 +27,7 @@ from state_machine.protocol.channel import Ambiente
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.errors import ProsaError
 from state_machine.values.text import read_json
-from webhooks.api.problems import RETRY, ProblemError
+from webhooks.api.problems import RETRY, ProblemError, invalid
 from webhooks.bodies import SMALL, Bodies, read_body
 from webhooks.month import Months
 
@@ -53,6 +56,8 @@ class IdempotenciaKey:
         return self.valor
 
 
+ROWS: Final = 100  # of a page, unless the caller says how many
+MOST_ROWS: Final = 1_000
 COMPANY: Final = "Prosa-Empresa"
 KEY: Final = "Idempotency-Key"
 _JSON: Final = "application/json"
@@ -179,6 +184,56 @@ class ApiCall:
         except ValueError:
             why = "Nada foi guardado. Confira aspas, vírgulas, números e nomes repetidos."
             raise ProblemError("json_invalido", why) from None
+
+
+class Corpo(BaseModel):
+    """What a caller sends: nothing but these fields, each of its type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    def columns(self) -> dict[str, Any]:
+        """Return its columns by name."""
+        return self.model_dump()
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def validated(model: type[Model], raw: Any) -> tuple[Model | None, ProblemError]:
+    """Return what was sent, or ``None`` and why it is refused."""
+    try:
+        return model.model_validate(raw), ProblemError("corpo_invalido", "")
+    except ValidationError as error:
+        return None, invalid(error)
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, str) or not (value.isascii() and value.isdigit() and len(value) < len(str(LARGEST_ID))):
+        raise PydanticCustomError("numero_invalido", "é um número inteiro")
+    return int(value)
+
+
+class PageQuery(Corpo):
+    """Which page: what came before it ends at ``cursor``, the ``proximo`` of that answer."""
+
+    cursor: Annotated[int, BeforeValidator(_number)] = 0
+    limite: Annotated[int, Field(ge=1, le=MOST_ROWS), BeforeValidator(_number)] = ROWS
+
+
+Page = TypeVar("Page", bound=PageQuery)
+
+
+def page_of(call: ApiCall, model: type[Page]) -> Page:
+    """Return which page the address asks for. Raises ``ProblemError``: what makes no sense is told, not guessed."""
+    page, refused = validated(model, dict(call.request.query))
+    if page is None:
+        raise refused
+    return page
+
+
+def paged(shown: list[dict[str, Any]], limit: int, ids: list[int]) -> web.Response:
+    """Answer with ``limit`` of what was found; one more was asked for, which says whether there is a next page."""
+    return as_json({"itens": shown[:limit], "proximo": str(ids[limit - 1]) if len(ids) > limit else None})
 
 
 def as_json(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:

@@ -40,6 +40,7 @@ PROBLEMAS: Final[Mapping[str, tuple[int, str]]] = {
     "texto_diferente": (409, "O mesmo arquivo já foi decidido com outro texto"),
     "revisao_diferente": (409, "O lote não espera por este sim"),
     "sem_servidor_de_email": (409, "Esta instalação não envia e-mails"),
+    "sem_documento": (409, "Este documento da nota não se pode dar agora"),
     "corpo_grande": (413, "O corpo é grande demais"),
     "arquivo_grande": (413, "O arquivo é grande demais"),
     "tipo_de_corpo": (415, "O corpo é de um tipo que não serve aqui"),
