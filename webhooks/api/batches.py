@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 
 from aiohttp import web
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from operations import batches
@@ -45,6 +45,7 @@ from webhooks.bodies import FILE, Form, read_form
 
 _YES_NO: Final = {"true": True, "false": False}
 _BREAKS: Final = "\n\r\t"
+_WORDS: Final = {"pattern": r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"}  # as ``_legible``
 
 
 def _legible(text: str) -> str:
@@ -70,16 +71,26 @@ def _given(value: object) -> object:
 class ListaNova(Corpo):
     """The fields beside the file; what the rows lack of their own words comes from here."""
 
-    tipo: Literal["envio", "notas"]
+    tipo: Annotated[Literal["envio", "notas"], WithJsonSchema({"type": "string", "enum": ["envio"]})]
     assunto: Annotated[
-        Annotated[str, StringConstraints(max_length=ASSUNTO_MAX), AfterValidator(_legible)] | None,
+        Annotated[
+            str, StringConstraints(max_length=ASSUNTO_MAX), AfterValidator(_legible), Field(json_schema_extra=_WORDS)
+        ]
+        | None,
         BeforeValidator(_given),
     ] = None
     mensagem: Annotated[
-        Annotated[str, StringConstraints(max_length=MENSAGEM_MAX), AfterValidator(_legible)] | None,
+        Annotated[
+            str, StringConstraints(max_length=MENSAGEM_MAX), AfterValidator(_legible), Field(json_schema_extra=_WORDS)
+        ]
+        | None,
         BeforeValidator(_given),
     ] = None
-    repetir: Annotated[bool, BeforeValidator(_yes_no)] = False
+    repetir: Annotated[
+        bool,
+        BeforeValidator(_yes_no),
+        Field(json_schema_extra={"type": "string", "enum": [*_YES_NO], "default": "false"}),
+    ] = False
 
 
 class Confirmacao(Corpo):

@@ -31,7 +31,7 @@ from webhooks.api.problems import RETRY, ProblemError, invalid
 from webhooks.bodies import SMALL, Bodies, read_body
 from webhooks.month import Months
 
-_VISIBLE: Final = re.compile(r"[!-~]{1,255}")  # ASCII without the space: what a header carries unchanged
+KEY_PATTERN: Final = "^[!-~]{1,255}$"  # ASCII without the space: what a header carries unchanged
 
 
 class IdempotenciaKeyInvalida(ProsaError, ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
@@ -47,7 +47,7 @@ class IdempotenciaKey:
     valor: str
 
     def __post_init__(self) -> None:
-        if not _VISIBLE.fullmatch(self.valor):
+        if not re.fullmatch(KEY_PATTERN, self.valor):
             raise IdempotenciaKeyInvalida(
                 f"an idempotency key has 1 to 255 visible ASCII characters, not {len(self.valor)}"
             )
@@ -60,7 +60,8 @@ ROWS: Final = 100  # of a page, unless the caller says how many
 MOST_ROWS: Final = 1_000
 COMPANY: Final = "Prosa-Empresa"
 KEY: Final = "Idempotency-Key"
-_JSON: Final = "application/json"
+JSON: Final = "application/json"
+CNPJ_TEXT: Final = {"type": "string", "format": "cnpj"}
 MINUTE: Final = 60.0  # seconds
 LIST_SECONDS: Final = 5.0  # one of the largest is read in less
 
@@ -175,8 +176,8 @@ class ApiCall:
 
     async def body(self) -> Any:
         """Return the JSON value of the body; fractions are ``Decimal``. Raises ``ProblemError``."""
-        if self.request.content_type != _JSON:
-            raise ProblemError("tipo_de_corpo", f"Mande Content-Type: {_JSON}. Nada foi guardado.")
+        if self.request.content_type != JSON:
+            raise ProblemError("tipo_de_corpo", f"Mande Content-Type: {JSON}. Nada foi guardado.")
         try:
             return read_json(await read_body(self.request, self.deps.bodies, SMALL), exact=True, once=True)
         except web.HTTPException as error:
@@ -216,7 +217,7 @@ def _number(value: object) -> int:
 class PageQuery(Corpo):
     """Which page: what came before it ends at ``cursor``, the ``proximo`` of that answer."""
 
-    cursor: Annotated[int, BeforeValidator(_number)] = 0
+    cursor: Annotated[int, Field(ge=0, lt=10**18), BeforeValidator(_number)] = 0
     limite: Annotated[int, Field(ge=1, le=MOST_ROWS), BeforeValidator(_number)] = ROWS
 
 
@@ -225,7 +226,10 @@ Page = TypeVar("Page", bound=PageQuery)
 
 def page_of(call: ApiCall, model: type[Page]) -> Page:
     """Return which page the address asks for. Raises ``ProblemError``: what makes no sense is told, not guessed."""
-    page, refused = validated(model, dict(call.request.query))
+    asked = call.request.query
+    if len(asked) != len(set(asked)):
+        raise ProblemError("pedido_invalido", "No endereço, cada nome aparece uma vez só.")
+    page, refused = validated(model, dict(asked))
     if page is None:
         raise refused
     return page
@@ -238,7 +242,7 @@ def paged(shown: list[dict[str, Any]], limit: int, ids: list[int]) -> web.Respon
 
 def as_json(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     """Answer with JSON as everywhere here: UTF-8, nothing between its parts."""
-    return web.Response(body=orjson.dumps(body), status=status, content_type=_JSON, headers=headers)
+    return web.Response(body=orjson.dumps(body), status=status, content_type=JSON, headers=headers)
 
 
 async def caller(request: web.Request, deps: ApiDeps) -> Holder:

@@ -25,6 +25,7 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationInfo,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -59,8 +60,26 @@ NOTE_MIME: Final[Mapping[Literal["pdf", "xml"], str]] = {"pdf": "application/pdf
 NOME_DE_CLIENTE_MAX: Final = 255  # characters; the specification's, as of the e-mail
 DOCUMENTO_MAX: Final = 40  # characters as written, with mask and spaces
 _MES: Final = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])")
+_DIA: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DECIMAIS: Final = 2
 _MONEY: Final = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,2})?")
+
+
+# As JSON Schema says it: what is text, a gap that is trimmed or closed, and of the text what is none.
+_WIDE: Final = r"\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_GAP: Final = rf"[\t-\r \x85\xa0{_WIDE}]"
+_TEXT: Final = r"[^\x00-\x1f\x7f-\x9f\ufffd]"
+_MARK: Final = rf"[^\x00-\x20\x7f-\xa0\ufffd{_WIDE}]"
+_TRIMMED: Final = {"pattern": f"^{_GAP}*{_MARK}(?:{_TEXT}*{_MARK})?{_GAP}*$"}
+_ANY: Final = rf"(?:{_TEXT}|{_GAP}|[\x1c-\x1f])"
+_SPACED: Final = {"pattern": f"^{_ANY}*{_MARK}{_ANY}+{_MARK}{_ANY}*$"}
+_REAIS: Final = {
+    "anyOf": [
+        {"type": "number", "minimum": 0.01, "exclusiveMaximum": int(LIMITE), "multipleOf": 0.01},
+        {"type": "string", "pattern": f"^(?=.*[1-9]){_MONEY.pattern}$"},
+    ],
+    "description": "BRL",
+}
 
 
 def _legible(text: str) -> str:
@@ -103,9 +122,16 @@ def _municipio(text: str) -> str:
 
 def _dia(value: object) -> date:
     try:
-        return date.fromisoformat(value if isinstance(value, str) else "")
+        return date.fromisoformat(value if isinstance(value, str) and _DIA.fullmatch(value) else "")
     except ValueError:
         raise PydanticCustomError("dia", "é um dia como 2026-11-20") from None
+
+
+def _whole(value: object) -> object:
+    """Read ``42.0`` as the whole number that it is in JSON."""
+    if isinstance(value, Decimal) and value.adjusted() < len(str(LARGEST_ID)) and value == value.to_integral_value():
+        return int(value)
+    return value
 
 
 def _money(value: object) -> Decimal:
@@ -128,25 +154,48 @@ Nome = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=NOME_DE_CLIENTE_MAX),
     AfterValidator(_legible),
+    Field(json_schema_extra=_TRIMMED),
 ]
 Email = Annotated[
-    str, StringConstraints(max_length=NOME_DE_CLIENTE_MAX), AfterValidator(_legible), AfterValidator(_email)
+    str,
+    StringConstraints(max_length=NOME_DE_CLIENTE_MAX),
+    AfterValidator(_legible),
+    AfterValidator(_email),
+    Field(json_schema_extra={"format": "email"}),
 ]
-Documento = Annotated[str, StringConstraints(max_length=DOCUMENTO_MAX), AfterValidator(_documento)]
-Valor = Annotated[Decimal, BeforeValidator(_money)]
+Documento = Annotated[
+    str,
+    StringConstraints(max_length=DOCUMENTO_MAX),
+    AfterValidator(_documento),
+    Field(json_schema_extra={"format": "cpf-cnpj"}),
+]
+Valor = Annotated[Decimal, BeforeValidator(_money), WithJsonSchema(_REAIS, mode="validation")]
 Descricao = Annotated[
     str,
     StringConstraints(min_length=DESCRICAO_MIN, max_length=DESCRICAO_MAX),
     BeforeValidator(lambda value: _spaced(value) if isinstance(value, str) else value),
     AfterValidator(_legible),
+    Field(json_schema_extra=_SPACED),
 ]
-Competencia = Annotated[str, AfterValidator(_mes)]
-Parte = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255), AfterValidator(_legible)]
-Inscricao = Annotated[str, StringConstraints(min_length=1, max_length=30), AfterValidator(_legible)]
-Municipio = Annotated[str, AfterValidator(_municipio)]
-Dia = Annotated[date, BeforeValidator(_dia)]
-Id = Annotated[int, Field(ge=1, le=LARGEST_ID)]
-Versao = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Competencia = Annotated[
+    str, AfterValidator(_mes), Field(json_schema_extra={"pattern": f"^{_MES.pattern}$", "format": "mes"})
+]
+Parte = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=255),
+    AfterValidator(_legible),
+    Field(json_schema_extra=_TRIMMED),
+]
+Inscricao = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=30),
+    AfterValidator(_legible),
+    Field(json_schema_extra={"pattern": f"^{_TEXT}+$"}),
+]
+Municipio = Annotated[str, AfterValidator(_municipio), Field(json_schema_extra={"format": "municipio-ibge"})]
+Dia = Annotated[date, BeforeValidator(_dia), WithJsonSchema({"type": "string", "format": "date"}, mode="validation")]
+Id = Annotated[int, Field(ge=1, le=LARGEST_ID), BeforeValidator(_whole)]
+Versao = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_whole)]
 
 
 class ClienteNovo(Corpo):
@@ -170,6 +219,15 @@ class EnderecoNovo(Corpo):
 
 class ObraNova(Corpo):
     """A building site: its address or its number (CNO or CEI), and the city's number of the property."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["endereco"], "properties": {"endereco": {"type": "object"}}},
+                {"required": ["cno"], "properties": {"cno": {"type": "string"}}},
+            ]
+        }
+    )
 
     endereco: EnderecoNovo | None = None
     cno: Annotated[str, StringConstraints(pattern="^[0-9]{12}$")] | None = None

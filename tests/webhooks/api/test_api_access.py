@@ -128,7 +128,7 @@ async def test_an_address_without_anything_is_404(erp: Erp, path: str) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "escopo"),
-    [(method, path, act[0]) for path, acts in ROUTES.items() for method, act in acts.items()],
+    [(method, path, route.escopo) for path, acts in ROUTES.items() for method, route in acts.items()],
 )
 async def test_a_route_is_for_keys_of_its_scope(erp: Erp, method: str, path: str, escopo: str) -> None:
     """Each names one; a key of all the others is told which it lacks, and nothing is done."""
@@ -146,7 +146,7 @@ async def test_a_route_is_for_keys_of_its_scope(erp: Erp, method: str, path: str
 
 async def test_each_scope_opens_something() -> None:
     """None is offered that no route asks for."""
-    assert {act[0] for acts in ROUTES.values() for act in acts.values()} == SCOPES
+    assert {route.escopo for acts in ROUTES.values() for route in acts.values()} == SCOPES
 
 
 async def test_a_quoted_key_is_the_key(erp: Erp) -> None:
