@@ -31,7 +31,7 @@ from webhooks.api.problems import RETRY, ProblemError, invalid
 from webhooks.bodies import SMALL, Bodies, read_body
 from webhooks.month import Months
 
-KEY_PATTERN: Final = "^[!-~]{1,255}$"  # ASCII without the space: what a header carries unchanged
+VISIBLE: Final = re.compile(r"[!-~]{1,255}")  # ASCII without the space: what a header carries unchanged
 
 
 class IdempotenciaKeyInvalida(ProsaError, ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
@@ -47,7 +47,7 @@ class IdempotenciaKey:
     valor: str
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(KEY_PATTERN, self.valor):
+        if not VISIBLE.fullmatch(self.valor):
             raise IdempotenciaKeyInvalida(
                 f"an idempotency key has 1 to 255 visible ASCII characters, not {len(self.valor)}"
             )

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from persistence.api.entities import LARGEST_ID
-from webhooks.api.call import CNPJ_TEXT, COMPANY, JSON, KEY, KEY_PATTERN, ApiCall, PageQuery
+from webhooks.api.call import CNPJ_TEXT, COMPANY, JSON, KEY, VISIBLE, ApiCall, PageQuery
 from webhooks.api.problems import CONTENT_TYPE, PROBLEMAS, Problema
 from webhooks.bodies import FILE
 
@@ -119,7 +119,12 @@ def _in_path(name: str, pattern: str) -> dict[str, Any]:
 def _asked(route: Route) -> Iterable[dict[str, Any]]:
     yield {"name": COMPANY, "in": "header", "schema": CNPJ_TEXT}
     if route.body:
-        yield {"name": KEY, "in": "header", "required": True, "schema": {"type": "string", "pattern": KEY_PATTERN}}
+        yield {
+            "name": KEY,
+            "in": "header",
+            "required": True,
+            "schema": {"type": "string", "pattern": f"^{VISIBLE.pattern}$"},
+        }
     if route.query:
         told = route.query.model_json_schema(ref_template=_BLOCK + "{model}")
         for name, schema in told["properties"].items():

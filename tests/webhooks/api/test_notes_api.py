@@ -156,3 +156,4 @@ async def test_proposals_are_listed_by_state(erp: Erp) -> None:
     for query in ("estado=PENDING", "estado=", "cursor=x", "limite=0", "pagina=2"):
         assert (await erp.ask("GET", f"/propostas?{query}")).codigo == "corpo_invalido"
     assert (await erp.ask("GET", "/clientes?estado=emitida")).codigo == "corpo_invalido"
+    assert (await erp.ask("GET", "/propostas?estado=emitida&estado=rascunho")).codigo == "pedido_invalido"
