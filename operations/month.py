@@ -30,7 +30,7 @@ from persistence.db.engine import Database
 from persistence.fiscal import history, notes
 from persistence.people import channels
 from persistence.staff.search import export_rate
-from state_machine.cancellation.machine import StatusNota
+from state_machine.cancellation.machine import SituacaoNota, situacao_of
 from state_machine.invoice.session import file_name
 from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import Arquivo
@@ -55,7 +55,7 @@ _LINK_DAYS: Final = 7
 _MONTH: Final = re.compile(r"(20\d\d)-(0[1-9]|1[0-2])")
 _FORMULA: Final = (*"=+-@\t\r\n", *"＝＋－＠")
 _MONEY: Final = ("valor", "iss_percentual")
-_MARK: Final = {"cancelada": "-CANCELADA", "substituída": "-SUBSTITUIDA"}
+_MARK: Final = {SituacaoNota.CANCELADA: "-CANCELADA", SituacaoNota.SUBSTITUIDA: "-SUBSTITUIDA"}
 
 
 class MonthError(CommandRefusedError):
@@ -72,11 +72,11 @@ class LinkOfMonthError(ProsaError, LookupError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotaDoMes:
-    """A note of the month. ``situacao``: autorizada, cancelamento pedido, cancelada, substituída. Amounts in BRL."""
+    """A note of the month. Amounts in BRL."""
 
     emissao_id: int
     numero: str
-    situacao: str
+    situacao: SituacaoNota
     emitida_em: date
     competencia: date
     cliente: str
@@ -92,7 +92,7 @@ class NotaDoMes:
     @property
     def vale(self) -> bool:
         """Whether it counts in the total."""
-        return self.situacao not in _MARK
+        return self.situacao.vale
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +145,10 @@ async def month_of(connection: Connection, empresa_id: int, cnpj: str, periodo: 
 
 
 def _linha(row: Any) -> NotaDoMes:
-    cancelled = row.status == StatusNota.CANCELADO
-    asked = row.status == StatusNota.CANCELAMENTO_PENDENTE
-    standing = "cancelamento pedido" if asked else "autorizada"
     return NotaDoMes(
         emissao_id=row.id,
         numero=row.numero,
-        situacao=("substituída" if row.substituida_por else "cancelada") if cancelled else standing,
+        situacao=situacao_of(row.status, row.substituida_por),
         emitida_em=date.fromisoformat(row.dia),
         competencia=row.competencia,
         cliente=row.razao_social or "",
@@ -251,7 +248,7 @@ async def zip_of(mes: Mes, fetch: Fetch) -> MonthZip:
             archive.writestr(f"{mes.nome}/{mes.nome}.xlsx", xlsx_of(mes))
             for linha in mes.notas:
                 for formato in ("pdf", "xml"):
-                    name = _file_name(linha, formato)
+                    name = marked_name(linha.numero, linha.situacao, formato)
                     found = await fetch(linha.emissao_id, formato)
                     if isinstance(found, Arquivo):
                         archive.writestr(f"{mes.nome}/{name}", found.conteudo)
@@ -266,9 +263,10 @@ async def zip_of(mes: Mes, fetch: Fetch) -> MonthZip:
     return pack
 
 
-def _file_name(linha: NotaDoMes, formato: Literal["pdf", "xml"]) -> str:
-    stem, _, end = file_name(linha.numero, formato).rpartition(".")
-    return f"{stem}{_MARK.get(linha.situacao, '')}.{end}"
+def marked_name(numero: str, situacao: SituacaoNota, formato: Literal["pdf", "xml"]) -> str:
+    """Return what a note's file is called; that it does not stand is in its name."""
+    stem, _, end = file_name(numero, formato).rpartition(".")
+    return f"{stem}{_MARK.get(situacao, '')}.{end}"
 
 
 def _missing(mes: Mes, pack: MonthZip) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Any, Final
 
 import asyncpg
@@ -10,19 +12,31 @@ from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from persistence.db.connection import Connection
 from persistence.db.connection import Row as Found
+from persistence.fiscal.history import DAY
 from persistence.fiscal.issued import SUBSTITUTA
-from persistence.tables import clientes, nfse_emissao, nfse_processada, propostas, session_snapshot
+from persistence.tables import cliente_tomador, clientes, nfse_emissao, nfse_processada, propostas, session_snapshot
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.errors import ProsaError
 
 WAIT: Final = "2s"  # for another's transaction under the same key: each takes milliseconds, unless its database suffers
 LARGEST_ID: Final = 2**63 - 1
 _N: Final = nfse_processada.c
-_FACTS: Final = ("numero", _N.numero, "chave", _N.chave, "situacao", _N.status, "substituida_por", SUBSTITUTA)
+_FACTS: Final = {
+    "emissao_id": nfse_emissao.c.id,
+    "numero": _N.numero,
+    "chave": _N.chave,
+    "emitida_em": DAY,
+    "valor": sa.cast(nfse_emissao.c.valor_servico, sa.Text),
+    "nome": cliente_tomador.c.razao_social,
+    "documento": nfse_emissao.c.tomador_documento,
+    "status": _N.status,
+    "substituida_por": SUBSTITUTA,
+}
 # The note that came of a proposal, as it stands now: the latest one of its session.
 _NOTA: Final = (
-    sa.select(sa.func.jsonb_build_object(*_FACTS, type_=JSONB))
+    sa.select(sa.func.jsonb_build_object(*itertools.chain(*_FACTS.items()), type_=JSONB))
     .join(nfse_emissao, nfse_emissao.c.id == _N.emissao_id)
+    .join(cliente_tomador, cliente_tomador.c.id == nfse_emissao.c.tomador_id)
     .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
     .where(session_snapshot.c.sessao_id == propostas.c.sessao_id)
     .order_by(_N.id.desc())
@@ -62,6 +76,15 @@ async def by_id(connection: Connection, table: sa.Table, empresa_id: int, ambien
     """Return one of the company's; ``None`` for what does not exist, is another's, or of the other environment."""
     values = {"b_empresa": empresa_id, "b_ambiente": ambiente.value, "b_id": id_}
     return (await connection.execute(_BY_ID[table], values)).one_or_none()
+
+
+async def newest(
+    connection: Connection, table: sa.Table, empresa_id: int, ambiente: Ambiente, before: int, limit: int, *where: Any
+) -> Sequence[Found]:
+    """Return up to ``limit`` of what the company made in this environment, newest first, below an id."""
+    statement = _MINE[table].where(table.c.id < before, *where).order_by(table.c.id.desc()).limit(limit)
+    values = {"b_empresa": empresa_id, "b_ambiente": ambiente.value}
+    return (await connection.execute(statement, values)).all()
 
 
 async def add(connection: Connection, table: sa.Table, values: dict[str, Any]) -> Found | None:

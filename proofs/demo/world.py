@@ -94,6 +94,11 @@ class Demo:
     house: House
     world: World
     login: Enrolment
+    chave: str
+
+    def exports(self) -> list[str]:
+        """Return what a shell needs for the examples of ``docs/api.md``."""
+        return [f"export API={self.address}{API}", f"export CHAVE={self.chave}"]
 
 
 def demo_settings(base: Settings, world: World, port: int) -> Settings:
@@ -205,7 +210,7 @@ async def open_demo(
         group = await stack.enter_async_context(asyncio.TaskGroup())
         group.create_task(house.work(stop))
         stack.callback(stop.set)
-        yield Demo(address, house, world, login)
+        yield Demo(address, house, world, login, chave)
 
 
 async def _certify(house: House, settings: Settings, world: World) -> None:

@@ -36,6 +36,28 @@ class StatusNota(StrEnum):
     CANCELADO = "cancelado"
 
 
+class SituacaoNota(StrEnum):
+    """How an issued note stands, in the words that callers and accountants read."""
+
+    AUTORIZADA = "autorizada"
+    CANCELAMENTO_PEDIDO = "cancelamento pedido"
+    CANCELADA = "cancelada"
+    SUBSTITUIDA = "substituída"
+
+    @property
+    def vale(self) -> bool:
+        """Whether it counts in a total."""
+        return self in {SituacaoNota.AUTORIZADA, SituacaoNota.CANCELAMENTO_PEDIDO}
+
+
+def situacao_of(status: str, substituta: str | None) -> SituacaoNota:
+    """Return how a note stands; ``substituta`` is the number of the one that took its place."""
+    if status == StatusNota.CANCELADO:
+        return SituacaoNota.SUBSTITUIDA if substituta else SituacaoNota.CANCELADA
+    asked = status == StatusNota.CANCELAMENTO_PENDENTE
+    return SituacaoNota.CANCELAMENTO_PEDIDO if asked else SituacaoNota.AUTORIZADA
+
+
 class Codigo(StrEnum):
     """Why, in the authority's code (``cMotivo`` of e101101)."""
 

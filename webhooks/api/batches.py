@@ -10,10 +10,10 @@ import hashlib
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal
 
 from aiohttp import web
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from operations import batches
@@ -28,7 +28,7 @@ from operations.batches import (
     upload,
 )
 from persistence.api import keys
-from persistence.api.entities import LARGEST_ID, PATIENCE, UnderWayError
+from persistence.api.entities import PATIENCE, UnderWayError
 from persistence.api.keys import CONFIRM_BATCH, SEND_LIST
 from persistence.batches import records
 from persistence.db.connection import Connection
@@ -37,16 +37,15 @@ from persistence.idempotency.records import input_hash
 from state_machine.mailing.delivery import EstadoLinha, EstadoLote, TipoLote
 from state_machine.mailing.reading import ASSUNTO_MAX, LARGEST, MENSAGEM_MAX, REVISAO, ListRefusedError
 from state_machine.values.text import REPLACEMENT
-from webhooks.api.call import ApiCall, as_json, too_much
-from webhooks.api.problems import PROBLEMAS, RETRY, ProblemError, invalid
+from webhooks.api.call import ApiCall, Corpo, PageQuery, as_json, page_of, paged, too_much, validated
+from webhooks.api.problems import PROBLEMAS, RETRY, ProblemError
 from webhooks.api.problems import field as wrong
-from webhooks.api.submission import PREFIX, REPLAYED, Corpo, check_environment, under_way
+from webhooks.api.submission import PREFIX, REPLAYED, check_environment, under_way
 from webhooks.bodies import FILE, Form, read_form
 
-ROWS: Final = 100  # of a page, unless the caller says how many
-MOST_ROWS: Final = 1_000
 _YES_NO: Final = {"true": True, "false": False}
 _BREAKS: Final = "\n\r\t"
+_WORDS: Final = {"pattern": r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"}  # as ``_legible``
 
 
 def _legible(text: str) -> str:
@@ -61,12 +60,6 @@ def _yes_no(value: object) -> bool:
     return _YES_NO[value]
 
 
-def _number(value: object) -> int:
-    if not isinstance(value, str) or not (value.isascii() and value.isdigit() and len(value) < len(str(LARGEST_ID))):
-        raise PydanticCustomError("numero_invalido", "é um número inteiro")
-    return int(value)
-
-
 def _carried(notas: list[dict[str, Any]] | None) -> list[str]:
     return [f"leva a nota {nota['numero']}" for nota in notas or ()]
 
@@ -78,29 +71,32 @@ def _given(value: object) -> object:
 class ListaNova(Corpo):
     """The fields beside the file; what the rows lack of their own words comes from here."""
 
-    tipo: Literal["envio", "notas"]
+    tipo: Annotated[Literal["envio", "notas"], WithJsonSchema({"type": "string", "enum": ["envio"]})]
     assunto: Annotated[
-        Annotated[str, StringConstraints(max_length=ASSUNTO_MAX), AfterValidator(_legible)] | None,
+        Annotated[
+            str, StringConstraints(max_length=ASSUNTO_MAX), AfterValidator(_legible), Field(json_schema_extra=_WORDS)
+        ]
+        | None,
         BeforeValidator(_given),
     ] = None
     mensagem: Annotated[
-        Annotated[str, StringConstraints(max_length=MENSAGEM_MAX), AfterValidator(_legible)] | None,
+        Annotated[
+            str, StringConstraints(max_length=MENSAGEM_MAX), AfterValidator(_legible), Field(json_schema_extra=_WORDS)
+        ]
+        | None,
         BeforeValidator(_given),
     ] = None
-    repetir: Annotated[bool, BeforeValidator(_yes_no)] = False
+    repetir: Annotated[
+        bool,
+        BeforeValidator(_yes_no),
+        Field(json_schema_extra={"type": "string", "enum": [*_YES_NO], "default": "false"}),
+    ] = False
 
 
 class Confirmacao(Corpo):
     """A yes to the rows that were shown under this revision."""
 
     revisao: Annotated[str, StringConstraints(min_length=1, max_length=4 * REVISAO)]
-
-
-class PageQuery(Corpo):
-    """Which page: what came before it ends at ``cursor``, the ``proximo`` of that answer."""
-
-    cursor: Annotated[int, BeforeValidator(_number)] = 0
-    limite: Annotated[int, Field(ge=1, le=MOST_ROWS), BeforeValidator(_number)] = ROWS
 
 
 class Totais(BaseModel):
@@ -187,7 +183,6 @@ _UNREAD: Final[Mapping[int, tuple[str, str]]] = {
     415: ("tipo_de_corpo", "Mande multipart/form-data, sem compressão."),
     503: ("indisponivel", "Há listas demais chegando. Repita com a mesma chave."),
 }
-Model = TypeVar("Model", bound=BaseModel)
 
 
 async def create(call: ApiCall) -> web.Response:
@@ -199,7 +194,7 @@ async def create(call: ApiCall) -> web.Response:
 async def _taken_in(call: ApiCall) -> web.Response:
     key = call.key
     form, fields = await _sent(call)
-    body, refused = _read(ListaNova, fields)
+    body, refused = validated(ListaNova, fields)
     digest = await asyncio.to_thread(lambda: hashlib.sha256(form.content).hexdigest())
     corpo = "" if body is None else input_hash({"arquivo": digest, "nome": form.nome, **body.model_dump(mode="json")})
 
@@ -233,12 +228,12 @@ async def _taken_in(call: ApiCall) -> web.Response:
 async def confirm(call: ApiCall) -> web.Response:
     """Let a batch be sent whose revision the caller names, once for each key, or have people asked about it."""
     key, lote_id = call.key, call.id
-    body, refused = _read(Confirmacao, await call.body())
+    body, refused = validated(Confirmacao, await call.body())
     corpo = "" if body is None else input_hash({"lote": lote_id, **body.model_dump(mode="json")})
 
     async def say_yes() -> tuple[int, bool]:
         if body is None:
-            raise refused or ProblemError("corpo_invalido", "")
+            raise refused
         await _standing(call, lote_id)
         if not call.deps.mails:
             raise ProblemError("sem_servidor_de_email", "Falta PROSA_SMTP_URL. Nada foi enviado.")
@@ -262,22 +257,22 @@ async def show(call: ApiCall) -> web.Response:
 
 async def show_all(call: ApiCall) -> web.Response:
     """Show the company's batches, newest first, page by page."""
-    page = _page(call)
+    page = page_of(call, PageQuery)
     async with call.deps.database.transaction() as connection:
         lotes = await records.newest(connection, [call.empresa_id], page.cursor or None, page.limite + 1)
         counts = await records.counts_of(connection, [lote.id for lote in lotes])
     shown = [_told(BatchStanding(lote, counts[lote.id], 0, None)) for lote in lotes]
-    return _paged(shown, page.limite, [lote.id for lote in lotes])
+    return paged(shown, page.limite, [lote.id for lote in lotes])
 
 
 async def show_rows(call: ApiCall) -> web.Response:
     """Show the rows of a batch in the order of its file, page by page."""
-    page = _page(call)
+    page = page_of(call, PageQuery)
     await _standing(call, call.id)
     async with call.deps.database.alone() as connection:
         rows = await records.rows(connection, call.id, page.cursor, page.limite + 1)
     shown = await asyncio.to_thread(_shown, rows)  # a thousand take 20 ms
-    return _paged(shown, page.limite, [row.id for row in rows])
+    return paged(shown, page.limite, [row.id for row in rows])
 
 
 async def _sent(call: ApiCall) -> tuple[Form, dict[str, str]]:
@@ -366,9 +361,9 @@ async def _gone_on(call: ApiCall, lote_id: int, file: Upload) -> None:
         await upload(call.deps.database, call.empresa_id, file, call.quem)
 
 
-def _ready(body: ListaNova | None, refused: ProblemError | None, form: Form) -> Upload:
+def _ready(body: ListaNova | None, refused: ProblemError, form: Form) -> Upload:
     if body is None:
-        raise refused or ProblemError("corpo_invalido", "")
+        raise refused
     if body.tipo == "notas":
         raise ProblemError("ainda_nao", "Notas de uma lista ainda não se emitem aqui. Nada foi guardado.")
     return Upload(
@@ -410,23 +405,3 @@ def _told(found: BatchStanding, *, created: bool = False, aviso: str | None = No
 
 def _shown(rows: Sequence[Found]) -> list[dict[str, Any]]:
     return [LinhaResposta.model_validate(row).model_dump(mode="json") for row in rows]
-
-
-def _page(call: ApiCall) -> PageQuery:
-    page, refused = _read(PageQuery, dict(call.request.query))
-    if page is None:
-        raise refused or ProblemError("corpo_invalido", "")
-    return page
-
-
-def _read(model: type[Model], raw: Any) -> tuple[Model | None, ProblemError | None]:
-    try:
-        return model.model_validate(raw), None
-    except ValidationError as error:
-        return None, invalid(error)
-
-
-def _paged(shown: list[dict[str, Any]], limit: int, ids: list[int]) -> web.Response:
-    """Answer with ``limit`` of what was found; one more was asked for, which says whether there is a next page."""
-    proximo = str(ids[limit - 1]) if len(ids) > limit else None
-    return as_json({"itens": shown[:limit], "proximo": proximo}, 200, {})

@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import orjson
 from aiohttp import hdrs, web
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
+from persistence.api.entities import LARGEST_ID
 from persistence.api.keys import Holder, holder
 from persistence.crypto import Vault
 from persistence.db.engine import Database
@@ -25,11 +28,11 @@ from state_machine.protocol.channel import Ambiente
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.errors import ProsaError
 from state_machine.values.text import read_json
-from webhooks.api.problems import RETRY, ProblemError
+from webhooks.api.problems import RETRY, ProblemError, invalid
 from webhooks.bodies import SMALL, Bodies, read_body
 from webhooks.month import Months
 
-_VISIBLE: Final = re.compile(r"[!-~]{1,255}")  # ASCII without the space: what a header carries unchanged
+VISIBLE: Final = re.compile(r"[!-~]{1,255}")  # ASCII without the space: what a header carries unchanged
 
 
 class IdempotenciaKeyInvalida(ProsaError, ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
@@ -45,7 +48,7 @@ class IdempotenciaKey:
     valor: str
 
     def __post_init__(self) -> None:
-        if not _VISIBLE.fullmatch(self.valor):
+        if not VISIBLE.fullmatch(self.valor):
             raise IdempotenciaKeyInvalida(
                 f"an idempotency key has 1 to 255 visible ASCII characters, not {len(self.valor)}"
             )
@@ -54,9 +57,12 @@ class IdempotenciaKey:
         return self.valor
 
 
+ROWS: Final = 100  # of a page, unless the caller says how many
+MOST_ROWS: Final = 1_000
 COMPANY: Final = "Prosa-Empresa"
 KEY: Final = "Idempotency-Key"
-_JSON: Final = "application/json"
+JSON: Final = "application/json"
+CNPJ_TEXT: Final = {"type": "string", "format": "cnpj"}
 MINUTE: Final = 60.0  # seconds
 LIST_SECONDS: Final = 5.0  # one of the largest is read in less
 
@@ -173,8 +179,8 @@ class ApiCall:
 
     async def body(self) -> Any:
         """Return the JSON value of the body; fractions are ``Decimal``. Raises ``ProblemError``."""
-        if self.request.content_type != _JSON:
-            raise ProblemError("tipo_de_corpo", f"Mande Content-Type: {_JSON}. Nada foi guardado.")
+        if self.request.content_type != JSON:
+            raise ProblemError("tipo_de_corpo", f"Mande Content-Type: {JSON}. Nada foi guardado.")
         try:
             return read_json(await read_body(self.request, self.deps.bodies, SMALL), exact=True, once=True)
         except web.HTTPException as error:
@@ -184,9 +190,62 @@ class ApiCall:
             raise ProblemError("json_invalido", why) from None
 
 
+class Corpo(BaseModel):
+    """What a caller sends: nothing but these fields, each of its type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    def columns(self) -> dict[str, Any]:
+        """Return its columns by name."""
+        return self.model_dump()
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def validated(model: type[Model], raw: Any) -> tuple[Model | None, ProblemError]:
+    """Return what was sent, or ``None`` and why it is refused."""
+    try:
+        return model.model_validate(raw), ProblemError("corpo_invalido", "")
+    except ValidationError as error:
+        return None, invalid(error)
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, str) or not (value.isascii() and value.isdigit() and len(value) < len(str(LARGEST_ID))):
+        raise PydanticCustomError("numero_invalido", "é um número inteiro")
+    return int(value)
+
+
+class PageQuery(Corpo):
+    """Which page: what came before it ends at ``cursor``, the ``proximo`` of that answer."""
+
+    cursor: Annotated[int, Field(ge=0, lt=10**18), BeforeValidator(_number)] = 0
+    limite: Annotated[int, Field(ge=1, le=MOST_ROWS), BeforeValidator(_number)] = ROWS
+
+
+Page = TypeVar("Page", bound=PageQuery)
+
+
+def page_of(call: ApiCall, model: type[Page]) -> Page:
+    """Return which page the address asks for. Raises ``ProblemError``: what makes no sense is told, not guessed."""
+    asked = call.request.query
+    if len(asked) != len(set(asked)):
+        raise ProblemError("pedido_invalido", "No endereço, cada nome aparece uma vez só.")
+    page, refused = validated(model, dict(asked))
+    if page is None:
+        raise refused
+    return page
+
+
+def paged(shown: list[dict[str, Any]], limit: int, ids: list[int]) -> web.Response:
+    """Answer with ``limit`` of what was found; one more was asked for, which says whether there is a next page."""
+    return as_json({"itens": shown[:limit], "proximo": str(ids[limit - 1]) if len(ids) > limit else None})
+
+
 def as_json(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     """Answer with JSON as everywhere here: UTF-8, nothing between its parts."""
-    return web.Response(body=orjson.dumps(body), status=status, content_type=_JSON, headers=headers)
+    return web.Response(body=orjson.dumps(body), status=status, content_type=JSON, headers=headers)
 
 
 async def caller(request: web.Request, deps: ApiDeps) -> Holder:

@@ -13,9 +13,9 @@ from persistence.api import hooks
 from persistence.api.hooks import Evento, TooManyHooksError
 from persistence.audit import records as audit
 from persistence.db.connection import Connection
-from webhooks.api.call import ApiCall, as_json
+from webhooks.api.call import ApiCall, Corpo, as_json
 from webhooks.api.problems import ProblemError, field, invalid
-from webhooks.api.submission import PREFIX, Corpo
+from webhooks.api.submission import PREFIX
 
 CREATED: Final = 201
 NO_CONTENT: Final = 204
@@ -62,6 +62,12 @@ class WebhookResposta(BaseModel):
     pendentes: int
     desistidas: int
     falha: FalhaResposta | None
+
+
+class WebhooksResposta(BaseModel):
+    """All endpoints of the company."""
+
+    itens: list[WebhookResposta]
 
 
 class Reenvio(BaseModel):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-import orjson
 from aiohttp import web
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from state_machine.values.errors import ProsaError
 
@@ -42,6 +41,7 @@ PROBLEMAS: Final[Mapping[str, tuple[int, str]]] = {
     "sem_servidor_de_email": (409, "Esta instalação não envia e-mails"),
     "sem_chave_mestra": (409, "Esta instalação não guarda segredos"),
     "webhooks_demais": (409, "A empresa já tem todos os webhooks que pode"),
+    "sem_documento": (409, "Este documento da nota não se pode dar agora"),
     "corpo_grande": (413, "O corpo é grande demais"),
     "arquivo_grande": (413, "O arquivo é grande demais"),
     "tipo_de_corpo": (415, "O corpo é de um tipo que não serve aqui"),
@@ -79,6 +79,26 @@ _FIELDS: Final[Mapping[str, tuple[str, str]]] = {
 _ANY: Final = ("invalido", "não serve")
 
 
+class Erro(BaseModel):
+    """What is wrong with one field: its JSON pointer (RFC 6901), a stable word, and a sentence for people."""
+
+    ponteiro: str
+    codigo: str
+    mensagem: str
+
+
+class Problema(BaseModel):
+    """A problem document (RFC 9457); callers decide by ``codigo``."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    codigo: str
+    correlacao: str
+    erros: list[Erro] | None = None
+
+
 class ProblemError(ProsaError):
     """A request was refused; nothing was done. ``codigo`` is one of ``PROBLEMAS``."""
 
@@ -102,17 +122,17 @@ class ProblemError(ProsaError):
 def document(error: ProblemError, correlacao: str) -> web.Response:
     """Return the problem document that the caller gets."""
     status, title = PROBLEMAS[error.codigo]
-    said: dict[str, Any] = {
-        "type": f"{KIND}{error.codigo}",
-        "title": title,
-        "status": status,
-        "detail": error.detalhe,
-        "codigo": error.codigo,
-        "correlacao": correlacao,
-    }
-    if error.erros:
-        said["erros"] = list(error.erros)
-    return web.Response(body=orjson.dumps(said), status=status, content_type=CONTENT_TYPE, headers=error.headers)
+    said = Problema(
+        type=f"{KIND}{error.codigo}",
+        title=title,
+        status=status,
+        detail=error.detalhe,
+        codigo=error.codigo,
+        correlacao=correlacao,
+        erros=[Erro.model_validate(each) for each in error.erros] or None,
+    )
+    body = said.model_dump_json(exclude_none=True)
+    return web.Response(body=body, status=status, content_type=CONTENT_TYPE, headers=error.headers)
 
 
 def invalid(error: ValidationError) -> ProblemError:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import sqlalchemy as sa
 from aiohttp import web
@@ -24,11 +24,13 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
+from operations.month import marked_name
 from persistence.api import approvals, entities, keys
 from persistence.api.entities import LARGEST_ID, UnderWayError
 from persistence.api.keys import SUBMIT
@@ -39,24 +41,45 @@ from persistence.people import channels
 from persistence.queue.inbox import Arrival
 from persistence.rows import ProposalRow
 from persistence.tables import clientes, propostas
-from state_machine.cancellation.machine import StatusNota
+from state_machine.cancellation.machine import SituacaoNota, situacao_of
 from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
 from state_machine.mailing.reading import NotAnAddressError, normalised
 from state_machine.proposal import EstadoProposta
 from state_machine.protocol.channel import Ambiente
+from state_machine.protocol.emission import Arquivo
 from state_machine.values.address import city_of
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import LIMITE
 from state_machine.values.text import REPLACEMENT
-from webhooks.api.call import ApiCall
-from webhooks.api.problems import RETRY, ProblemError, field, invalid
+from webhooks.api.call import ApiCall, Corpo, PageQuery, as_json, page_of, paged, validated
+from webhooks.api.problems import RETRY, ProblemError, field
 
+PREFIX: Final = "/api/v1"
+NOTE_MIME: Final[Mapping[Literal["pdf", "xml"], str]] = {"pdf": "application/pdf", "xml": "application/xml"}
 NOME_DE_CLIENTE_MAX: Final = 255  # characters; the specification's, as of the e-mail
 DOCUMENTO_MAX: Final = 40  # characters as written, with mask and spaces
 _MES: Final = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])")
+_DIA: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DECIMAIS: Final = 2
 _MONEY: Final = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,2})?")
+
+
+# As JSON Schema says it: what is text, a gap that is trimmed or closed, and of the text what is none.
+_WIDE: Final = r"\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_GAP: Final = rf"[\t-\r \x85\xa0{_WIDE}]"
+_TEXT: Final = r"[^\x00-\x1f\x7f-\x9f\ufffd]"
+_MARK: Final = rf"[^\x00-\x20\x7f-\xa0\ufffd{_WIDE}]"
+_TRIMMED: Final = {"pattern": f"^{_GAP}*{_MARK}(?:{_TEXT}*{_MARK})?{_GAP}*$"}
+_ANY: Final = rf"(?:{_TEXT}|{_GAP}|[\x1c-\x1f])"
+_SPACED: Final = {"pattern": f"^{_ANY}*{_MARK}{_ANY}+{_MARK}{_ANY}*$"}
+_REAIS: Final = {
+    "anyOf": [
+        {"type": "number", "minimum": 0.01, "exclusiveMaximum": int(LIMITE), "multipleOf": 0.01},
+        {"type": "string", "pattern": f"^(?=.*[1-9]){_MONEY.pattern}$"},
+    ],
+    "description": "BRL",
+}
 
 
 def _legible(text: str) -> str:
@@ -99,9 +122,16 @@ def _municipio(text: str) -> str:
 
 def _dia(value: object) -> date:
     try:
-        return date.fromisoformat(value if isinstance(value, str) else "")
+        return date.fromisoformat(value if isinstance(value, str) and _DIA.fullmatch(value) else "")
     except ValueError:
         raise PydanticCustomError("dia", "é um dia como 2026-11-20") from None
+
+
+def _whole(value: object) -> object:
+    """Read ``42.0`` as the whole number that it is in JSON."""
+    if isinstance(value, Decimal) and value.adjusted() < len(str(LARGEST_ID)) and value == value.to_integral_value():
+        return int(value)
+    return value
 
 
 def _money(value: object) -> Decimal:
@@ -124,35 +154,48 @@ Nome = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=NOME_DE_CLIENTE_MAX),
     AfterValidator(_legible),
+    Field(json_schema_extra=_TRIMMED),
 ]
 Email = Annotated[
-    str, StringConstraints(max_length=NOME_DE_CLIENTE_MAX), AfterValidator(_legible), AfterValidator(_email)
+    str,
+    StringConstraints(max_length=NOME_DE_CLIENTE_MAX),
+    AfterValidator(_legible),
+    AfterValidator(_email),
+    Field(json_schema_extra={"format": "email"}),
 ]
-Documento = Annotated[str, StringConstraints(max_length=DOCUMENTO_MAX), AfterValidator(_documento)]
-Valor = Annotated[Decimal, BeforeValidator(_money)]
+Documento = Annotated[
+    str,
+    StringConstraints(max_length=DOCUMENTO_MAX),
+    AfterValidator(_documento),
+    Field(json_schema_extra={"format": "cpf-cnpj"}),
+]
+Valor = Annotated[Decimal, BeforeValidator(_money), WithJsonSchema(_REAIS, mode="validation")]
 Descricao = Annotated[
     str,
     StringConstraints(min_length=DESCRICAO_MIN, max_length=DESCRICAO_MAX),
     BeforeValidator(lambda value: _spaced(value) if isinstance(value, str) else value),
     AfterValidator(_legible),
+    Field(json_schema_extra=_SPACED),
 ]
-Competencia = Annotated[str, AfterValidator(_mes)]
-Parte = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255), AfterValidator(_legible)]
-Inscricao = Annotated[str, StringConstraints(min_length=1, max_length=30), AfterValidator(_legible)]
-Municipio = Annotated[str, AfterValidator(_municipio)]
-Dia = Annotated[date, BeforeValidator(_dia)]
-Id = Annotated[int, Field(ge=1, le=LARGEST_ID)]
-Versao = Annotated[int, Field(ge=1, le=2**31 - 1)]
-
-
-class Corpo(BaseModel):
-    """What a caller sends: nothing but these fields, each of its type."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    def columns(self) -> dict[str, Any]:
-        """Return its columns by name."""
-        return self.model_dump()
+Competencia = Annotated[
+    str, AfterValidator(_mes), Field(json_schema_extra={"pattern": f"^{_MES.pattern}$", "format": "mes"})
+]
+Parte = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=255),
+    AfterValidator(_legible),
+    Field(json_schema_extra=_TRIMMED),
+]
+Inscricao = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=30),
+    AfterValidator(_legible),
+    Field(json_schema_extra={"pattern": f"^{_TEXT}+$"}),
+]
+Municipio = Annotated[str, AfterValidator(_municipio), Field(json_schema_extra={"format": "municipio-ibge"})]
+Dia = Annotated[date, BeforeValidator(_dia), WithJsonSchema({"type": "string", "format": "date"}, mode="validation")]
+Id = Annotated[int, Field(ge=1, le=LARGEST_ID), BeforeValidator(_whole)]
+Versao = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_whole)]
 
 
 class ClienteNovo(Corpo):
@@ -176,6 +219,15 @@ class EnderecoNovo(Corpo):
 
 class ObraNova(Corpo):
     """A building site: its address or its number (CNO or CEI), and the city's number of the property."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["endereco"], "properties": {"endereco": {"type": "object"}}},
+                {"required": ["cno"], "properties": {"cno": {"type": "string"}}},
+            ]
+        }
+    )
 
     endereco: EnderecoNovo | None = None
     cno: Annotated[str, StringConstraints(pattern="^[0-9]{12}$")] | None = None
@@ -254,15 +306,38 @@ class ClienteResposta(ApiResposta):
     atualizado_em: datetime
 
 
-class NotaResposta(BaseModel):
-    """The note that was issued: its number and the authority's key of 44 or 50 digits, where it has one."""
+class TomadorResposta(BaseModel):
+    """Whom a note was made out to: a bare CNPJ or CPF, and the name that stands on it."""
 
-    model_config = ConfigDict(from_attributes=True, frozen=True)
+    nome: str | None
+    documento: str
+
+
+class NotaResposta(BaseModel):
+    """The note that was issued, as it stands now; ``chave`` is the authority's, of 44 or 50 digits, where it has one.
+
+    ``emitida_em`` is the day on it, ``valor`` in BRL. ``pdf`` and ``xml`` are paths; ``substituida_por`` is the number
+    of the note that took its place.
+    """
 
     numero: str
     chave: str | None
-    situacao: StatusNota
+    emitida_em: date
+    valor: Decimal
+    tomador: TomadorResposta
+    pdf: str
+    xml: str
+    estado: SituacaoNota
     substituida_por: str | None
+
+
+def _nota(found: Any, info: ValidationInfo) -> Any:
+    """Return what a row knows of its note, as it is told; ``None`` where none was issued."""
+    if not isinstance(found, dict):
+        return found
+    files = {end: f"{PREFIX}/propostas/{info.data['id']}/nota.{end}" for end in NOTE_MIME}
+    estado = situacao_of(found["status"], found["substituida_por"])
+    return {**found, **files, "estado": estado, "tomador": {"nome": found["nome"], "documento": found["documento"]}}
 
 
 class PropostaResposta(ApiResposta):
@@ -275,14 +350,19 @@ class PropostaResposta(ApiResposta):
     estado: EstadoProposta
     motivo: str | None
     alterada_por: str | None
-    nota: NotaResposta | None = None
+    nota: Annotated[NotaResposta | None, BeforeValidator(_nota)] = None
     enviada_em: datetime | None
     criada_em: datetime
     atualizada_em: datetime
 
 
 REPLAYED: Final = "Idempotency-Replayed"
-PREFIX: Final = "/api/v1"
+
+
+class PropostasQuery(PageQuery):
+    """A page of proposals, of one state where it is named."""
+
+    estado: Annotated[EstadoProposta | None, Field(strict=False)] = None
 
 
 async def _nothing(_: Connection, __: ApiCall, ___: Any) -> None:
@@ -313,6 +393,7 @@ class Resource:
     table: sa.Table
     new: type[Corpo]
     shown: type[ApiResposta]
+    query: type[PageQuery] = PageQuery
     requires: Callable[[Connection, ApiCall, Any], Awaitable[None]] = _nothing
     taken: str = "em_andamento"
 
@@ -320,18 +401,14 @@ class Resource:
         """Make one, once for each key; a repetition gets what was made then, as it is now."""
         key = call.key
         raw = await call.body()
-        body: Corpo | None
-        try:
-            body, refused = self.new.model_validate(raw), None
-        except ValidationError as error:
-            body, refused = None, invalid(error)
+        body, refused = validated(self.new, raw)
         corpo = "" if body is None else input_hash(body.model_dump(mode="json", exclude_none=True))
         async with call.deps.database.transaction() as connection:
             found = await entities.by_key(connection, self.table, call.empresa_id, call.ambiente, key)
             made = None
             if found is None:
                 if body is None:
-                    raise refused or ProblemError("corpo_invalido", "")
+                    raise refused
                 await self.requires(connection, call, body)
                 made = await self._add(connection, call, key, corpo, body)
                 found = made or await entities.by_key(connection, self.table, call.empresa_id, call.ambiente, key)
@@ -343,13 +420,33 @@ class Resource:
 
     async def show(self, call: ApiCall) -> web.Response:
         """Show one of the company's. Raises ``ProblemError`` 404."""
-        found = None
+        return self.answer(await self.found(call), 200, {})
+
+    async def show_all(self, call: ApiCall) -> web.Response:
+        """Show the company's, newest first, page by page."""
+        page = page_of(call, self.query)
+        async with call.deps.database.alone() as connection:
+            wanted = [self.table.c[name] == value for name, value in page if name in self.table.c and value is not None]
+            rows = await entities.newest(
+                connection,
+                self.table,
+                call.empresa_id,
+                call.ambiente,
+                page.cursor or LARGEST_ID,
+                page.limite + 1,
+                *wanted,
+            )
+        shown = [self.shown.model_validate(row).model_dump(mode="json") for row in rows]
+        return paged(shown, page.limite, [row.id for row in rows])
+
+    async def found(self, call: ApiCall) -> Found:
+        """Return the company's row that the address names. Raises ``ProblemError`` 404."""
         if call.id <= LARGEST_ID:
             async with call.deps.database.alone() as connection:
                 found = await entities.by_id(connection, self.table, call.empresa_id, call.ambiente, call.id)
-        if found is None:
-            raise ProblemError("nao_encontrado", "Não existe, ou é de outra empresa.")
-        return self.answer(found, 200, {})
+            if found is not None:
+                return found
+        raise ProblemError("nao_encontrado", "Não existe, ou é de outra empresa.")
 
     async def _add(self, connection: Connection, call: ApiCall, key: str, corpo: str, body: Corpo) -> Found | None:
         values = {
@@ -368,16 +465,28 @@ class Resource:
         """Return one as its caller gets it."""
         shown = self.shown.model_validate(row)
         location = {"Location": f"{PREFIX}{self.path}/{shown.id}"} if status == 201 else {}  # noqa: PLR2004 - RFC 9110
-        return web.Response(
-            body=shown.model_dump_json(),
-            status=status,
-            content_type="application/json",
-            headers={**headers, **location},
-        )
+        return as_json(shown.model_dump(mode="json"), status, {**headers, **location})
 
 
 CLIENTES: Final = Resource("/clientes", clientes, ClienteNovo, ClienteResposta, taken="email_em_uso")
-PROPOSTAS: Final = Resource("/propostas", propostas, PropostaNova, PropostaResposta, _client_is_ours)
+PROPOSTAS: Final = Resource("/propostas", propostas, PropostaNova, PropostaResposta, PropostasQuery, _client_is_ours)
+
+
+async def note_file(call: ApiCall) -> web.Response:
+    """Answer with the PDF or XML of a proposal's note, as it is kept. Raises ``ProblemError``."""
+    formato: Literal["pdf", "xml"] = call.request.match_info["formato"]  # type: ignore[assignment]  # the route's
+    nota = (await PROPOSTAS.found(call)).nota
+    if nota is None:
+        raise ProblemError("nao_encontrado", "Desta proposta ainda não há nota.")
+    situacao = situacao_of(nota["status"], nota["substituida_por"])
+    kept = await call.deps.months.fetch(nota["emissao_id"], formato)
+    if not isinstance(kept, Arquivo):
+        marked = formato == "xml" or situacao.vale
+        why = "Ele ainda não chegou do emissor." if marked else f"A nota está {situacao}, e não há PDF que o diga."
+        raise ProblemError("sem_documento", why)
+    name = marked_name(nota["numero"], situacao, formato)
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return web.Response(body=kept.conteudo, content_type=NOTE_MIME[formato], headers=headers)
 
 
 _P: Final = propostas.c
@@ -400,18 +509,14 @@ async def submit(call: ApiCall) -> web.Response:
     """Send a proposal to its approver, once for each key; a repetition gets the proposal as it is now."""
     key = call.key
     raw = await call.body()
-    body: Submissao | None
-    try:
-        body, refused = Submissao.model_validate(raw), None
-    except ValidationError as error:
-        body, refused = None, invalid(error)
+    body, refused = validated(Submissao, raw)
     corpo = "" if body is None else input_hash(body.model_dump(mode="json"))
     sent = None
     async with call.deps.database.transaction() as connection:
         before = await keys.find_operation(connection, call.empresa_id, call.ambiente, key, SUBMIT)
         if before is None:
             if body is None:
-                raise refused or ProblemError("corpo_invalido", "")
+                raise refused
             try:
                 proposta = await _locked(connection, call)
                 before = await keys.find_operation(

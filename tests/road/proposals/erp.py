@@ -49,6 +49,13 @@ class Erp:
         assert answer.is_success, answer.text
         return answer.json()
 
+    async def file(self, path: str) -> bytes:
+        """Return what is at a path that an answer names."""
+        async with httpx.AsyncClient(base_url=self.road.address, headers=self.headers) as client:
+            answer = await client.get(path)
+        assert answer.is_success, answer.text
+        return answer.content
+
     async def becomes(self, proposta: int, estado: str) -> Any:
         """Wait until a proposal is in ``estado`` and return it."""
 

@@ -55,14 +55,11 @@ async def test_a_proposal_is_approved_by_its_button(road: Road, erp: Erp, ana: P
     assert note.valor == 1500
     told = await erp.get(proposta)
     assert told["alterada_por"] == "autoridade"
-    assert told["nota"] == {
-        "numero": note.numero,
-        "chave": note.chave,
-        "situacao": "autorizado",
-        "substituida_por": None,
-    }
-    await road.database.pool.execute("UPDATE nfse_processada SET status = 'cancelado' WHERE numero = $1", note.numero)
-    assert (await erp.get(proposta))["nota"]["situacao"] == "cancelado"
+    nota = told["nota"]
+    assert (nota["numero"], nota["chave"], nota["valor"]) == (note.numero, note.chave, "1500.00")
+    assert (nota["tomador"]["documento"], nota["estado"]) == ("12345678000195", "autorizada")
+    files = [await erp.file(nota[formato]) for formato in ("pdf", "xml")]
+    assert [files[0][:5], (note.numero or "?").encode() in files[1]] == [b"%PDF-", True]
 
 
 async def test_a_correction_shows_as_a_new_version(road: Road, erp: Erp, ana: Person) -> None:

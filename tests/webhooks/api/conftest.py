@@ -122,7 +122,7 @@ async def erp(opened: Database, request: Any) -> AsyncIterator[Erp]:
         inbox,
         Ambiente.PRODUCAO,
         lists,
-        Months(opened, kept_documents(opened, ())),
+        Months(opened, kept_documents(opened, {"nacional"})),
         strict=strict,
         mails=True,
         bounds=bounds,

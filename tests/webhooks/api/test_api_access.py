@@ -113,7 +113,7 @@ async def test_a_company_that_the_key_has_not_is_not_seen(erp: Erp, said: str, s
 async def test_a_method_that_a_path_has_not_is_told_apart(erp: Erp) -> None:
     """405 with what there is; HEAD is answered where GET is."""
     answer = await erp.ask("DELETE", "/clientes")
-    assert (answer.status, answer.codigo, answer.headers["Allow"]) == (405, "metodo_nao_permitido", "POST")
+    assert (answer.status, answer.codigo, answer.headers["Allow"]) == (405, "metodo_nao_permitido", "GET, POST")
     assert (await erp.ask("HEAD", f"/clientes/{await erp.client()}")).status == 200
 
 
@@ -129,12 +129,13 @@ async def test_an_address_without_anything_is_404(erp: Erp, path: str) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "escopo"),
-    [(method, path, act[0]) for path, acts in ROUTES.items() for method, act in acts.items()],
+    [(method, path, route.escopo) for path, acts in ROUTES.items() for method, route in acts.items()],
 )
 async def test_a_route_is_for_keys_of_its_scope(erp: Erp, method: str, path: str, escopo: str) -> None:
     """Each names one; a key of all the others is told which it lacks, and nothing is done."""
-    named = {"id": "1", "mes": "2026-13", "formato": "csv", "webhook": str(UUID(int=1))}
-    address = re.sub(r"\{(\w+):(?:[^{}]|\{[^{}]*\})*\}", lambda found: named[found[1]], path)
+    named = {"id": "1", "mes": "2026-13", "webhook": str(UUID(int=1))}
+    place = r"\{(\w+):((?:[^{}]|\{[^{}]*\})*)\}"
+    address = re.sub(place, lambda found: named.get(found[1]) or found[2].split("|")[0], path)
     (without,) = await make_key(erp.database, [OURS.cnpj], sorted(SCOPES - {escopo}), Ambiente.PRODUCAO)
     (with_it,) = await make_key(erp.database, [OURS.cnpj], [escopo], Ambiente.PRODUCAO)
     refused = await erp.ask(method, address, chave=without)
@@ -146,7 +147,7 @@ async def test_a_route_is_for_keys_of_its_scope(erp: Erp, method: str, path: str
 
 async def test_each_scope_opens_something() -> None:
     """None is offered that no route asks for."""
-    assert {act[0] for acts in ROUTES.values() for act in acts.values()} == SCOPES
+    assert {route.escopo for acts in ROUTES.values() for route in acts.values()} == SCOPES
 
 
 async def test_a_quoted_key_is_the_key(erp: Erp) -> None:

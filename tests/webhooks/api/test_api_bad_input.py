@@ -186,3 +186,13 @@ async def test_whatever_body_comes_is_answered_and_what_is_refused_is_not_kept(
     answer = await erp.post(door, body)
     assert answer.status < 500
     assert answer.status == 201 or await erp.stored() == before
+
+
+@pytest.mark.parametrize("day", ["20261120", "2026-W47-5", "2026-1-2", "2026-02-30", "", 20261120])
+async def test_a_day_is_written_in_one_way(erp: Erp, day: Any) -> None:
+    """As the description of the API has it."""
+    place = {"cep": "01001000", "logradouro": "Rua", "numero": "1", "bairro": "Sé", "codigo_municipio": "3550308"}
+    event = {"nome": "Feira", "inicio": day, "fim": "2099-12-31", "endereco": place}
+    answer = await erp.post("/propostas", {"cliente_id": await erp.client(), "valor": 1, "evento": event}, "p")
+    assert answer.codigo == "corpo_invalido"
+    assert answer.body["erros"] == [{"ponteiro": "/evento/inicio", "codigo": "invalido", "mensagem": "não serve"}]

@@ -9,7 +9,9 @@ import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
+from proofs.demo.world import Demo
 from tests.children import start
 from tests.webhooks.api.test_submission import _person
 
@@ -34,14 +36,18 @@ async def test_the_python_example_submits_a_proposal(erp: Erp) -> None:
 
 
 async def test_the_shell_example_makes_client_and_proposal(erp: Erp) -> None:
-    """The lines with curl, as they are written but for the numbers that were given, go from client to submission."""
+    """As they are written, but for key, address and numbers that were given, they go from client to submission."""
     await _person(erp)
     block = re.findall(r"```sh\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)[0]
-    made, proposed, submitted, shown = block.split("\n\n")[1:]
-    said = {**os.environ, "API": f"{erp.base}/api/v1", "CHAVE": erp.ours}
+    exports, made, proposed, submitted, shown = block.split("\n\n")
+    given = Demo(erp.base, Mock(), Mock(), Mock(), erp.ours).exports()
+    written = exports.splitlines()[1:]
+    assert [line.partition("=")[0] for line in written] == [line.partition("=")[0] for line in given]
+    assert written[1].startswith(f"{given[1].partition('=')[0]}=prosa_test_")
+    exports = "\n".join([exports.splitlines()[0], *given])
 
     async def answer(lines: str) -> dict[str, Any]:
-        child = await start("/bin/sh", "-euc", lines, env=said, stdout=asyncio.subprocess.PIPE)
+        child = await start("/bin/sh", "-euc", f"{exports}\n{lines}", stdout=asyncio.subprocess.PIPE)
         out, _ = await child.communicate()
         assert child.returncode == 0
         found = json.loads(out)

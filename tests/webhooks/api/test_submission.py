@@ -230,6 +230,15 @@ async def test_a_wrong_version_is_a_field_s_problem(erp: Erp, versao: Any) -> No
     assert await erp.count("idempotencia_operacoes") == 0
 
 
+async def test_a_whole_number_is_one_with_a_point_too(erp: Erp) -> None:
+    """In JSON ``1.0`` is the integer 1; what is not whole, or has no end, is none."""
+    await _person(erp)
+    proposta = await _proposal(erp)
+    for raw in (b"1.5", b"1e400", b"1e999999999"):
+        assert (await erp.post(f"/propostas/{proposta}/submeter", b'{"versao": %s}' % raw, "s")).status in {400, 422}
+    assert (await erp.post(f"/propostas/{proposta}/submeter", b'{"versao": 1.0}', "s")).status == 200
+
+
 async def test_operations_are_forgotten_after_thirty_days(erp: Erp) -> None:
     """Not a day before."""
     await _person(erp)
