@@ -26,6 +26,7 @@ _RIGHT: Final = {
     "fim": "2026-11-20",
     "inicio": "2026-11-20",
     "local_prestacao": "5208707",
+    "url": "https://exemplo.com.br/prosa",
 }
 
 
