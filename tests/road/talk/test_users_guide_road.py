@@ -50,7 +50,7 @@ AFTER_A_NOTE: Final = {
     "segunda via da nota 1042": "Segunda via",
     "manda o xml da 1042": "XML",
     "segunda via da padaria": "Segunda via",
-    "manda de novo a 1042": "Segunda via",
+    "relatório de novembro pro contador": "novembro de",
     "quanto já emiti em outubro": "outubro",
     "quanto faturei pra padaria esse ano": "R$ 1.500,00 para padaria",
     "total do ano": "R$ 1.500,00",

@@ -13,6 +13,7 @@ from proofs.scripts.route_table import COMMAND, refreshed
 from tests.patience import PATIENCE
 from webhooks.console.access.visit import HEADERS
 from webhooks.console.app import ROTAS, create_console
+from webhooks.month import FILE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,6 +36,7 @@ NAMES = [_name(rota) for rota in ROTAS]
 
 def _path(caminho: str) -> str:
     """A path of this route that leads to nothing that exists."""
+    caminho = caminho.replace(FILE, "2026-11.csv")
     return "/console" + re.sub(r"\{numero[^}]*\}", "999999999", re.sub(r"\{(?!numero)[^}]*\}", SOMETHING, caminho))
 
 
