@@ -8,8 +8,8 @@ import pkgutil
 import re
 import time
 from pathlib import Path
-from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves the parser out
-from re import _parser as parser  # type: ignore[attr-defined]  # typeshed leaves the parser out
+from re import _constants as op  # type: ignore[attr-defined, unused-ignore]  # typeshed leaves the parser out, a stub of others may not
+from re import _parser as parser  # type: ignore[attr-defined, unused-ignore]  # typeshed leaves the parser out, a stub of others may not
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves the parser out
-from re import _parser as parser  # type: ignore[attr-defined]  # typeshed leaves the parser out
+from re import _constants as op  # type: ignore[attr-defined, unused-ignore]  # typeshed leaves the parser out, a stub of others may not
+from re import _parser as parser  # type: ignore[attr-defined, unused-ignore]  # typeshed leaves the parser out, a stub of others may not
 from typing import Any
 
 import pytest
