@@ -206,6 +206,7 @@ WHOEVER_READS = {
     "persistence/fiscal/attempts.py": "one session's own",
     "persistence/fiscal/cancellations.py": "one emission's",
     "persistence/fiscal/emissions.py": "one emission's",
+    "persistence/api/hooks.py": "one note's own news, in the environment of its endpoint",
     "persistence/people/parts.py": "what is held about a person, whatever it counts for",
     "persistence/queue/outbox.py": "one file's own note",
     "persistence/staff/case.py": "one session's own",

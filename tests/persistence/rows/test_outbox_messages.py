@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from persistence.rows import TIPO_DA_MENSAGEM, MisshapenMessageError, parse, to_payload
-from state_machine.invoice.session import Botao, EnviarArquivo, EnviarLink, Mensagem, Opcao
+from state_machine.invoice.session import Botao, EnviarArquivo, EnviarLink, EnviarMes, Mensagem, Opcao
 
 STORED: list[
-    tuple[Mensagem | EnviarArquivo | EnviarLink, dict[str, Any]]
+    tuple[Mensagem | EnviarArquivo | EnviarMes | EnviarLink, dict[str, Any]]
 ] = [  # as the releases before and after this one write and read it
     (
         Mensagem("oi", (Botao("confirmar:s:1", "Confirmar"),)),
@@ -33,6 +33,7 @@ STORED: list[
         EnviarArquivo(7, "pdf", "nota.pdf", "Nota 12"),
         {"tipo": "arquivo", "emissao_id": 7, "formato": "pdf", "nome": "nota.pdf", "legenda": "Nota 12"},
     ),
+    (EnviarMes(7, "2026-11"), {"tipo": "mes", "empresa_id": 7, "mes": "2026-11", "formato": "xlsx"}),
     (EnviarLink("abra", "id", "v1.k.x"), {"tipo": "link", "texto": "abra", "link": "id", "selado": "v1.k.x"}),
 ]
 
