@@ -241,7 +241,8 @@ async def test_switches_turn_and_reset(stage: Stage) -> None:
     """A switch turns with the keyboard, shows when the gateway turned it off, and all go off together."""
     async with stage.visit(DESKTOP) as page:
         reject = page.get_by_role("switch", name="Rejeitar a próxima", exact=True)
-        await reject.press("Space")
+        async with page.expect_response("**/api/switches"):  # the page shows it before the gateway knows
+            await reject.press("Space")
         await expect(reject).to_have_attribute("aria-checked", "true")
         assert stage.switches.on["rejeitar"] is True
         stage.switches.on["rejeitar"] = False
