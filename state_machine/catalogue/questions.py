@@ -5,7 +5,7 @@ What the words about a doubtful field may mean, as buttons or a list to choose f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from state_machine.catalogue.announcement import anotado
 from state_machine.catalogue.texts.address import ONDE, ONDE_E_QUANDO
@@ -270,17 +270,17 @@ def _de(nome: str) -> str:
     return f"d{nome}"
 
 
-def _guardados(antes: Rascunho | None, rascunho: Rascunho) -> str:
-    """Say what is kept, so that nobody types it twice, in the turn that kept something new."""
+def _marcas(antes: Rascunho | None, rascunho: Rascunho, faltam: Iterable[Campo]) -> str:
+    """Return a line of ticks, in the turn that kept something new: what is kept, and the fields to come after it."""
     tem = [c for c in obrigatorios() if rascunho.validado(c)]
     lidos = rascunho.valor.leituras if Campo.VALOR not in rascunho.a_pedir else ()
     novo = antes is not None and lidos and lidos != antes.valor.leituras
     if antes is None or not (novo or any(antes.validado(c) != rascunho.validado(c) for c in tem)):
         return ""
-    ditos = [apara(legivel(c, rascunho.validado(c)) or "", TRECHO_MAX) for c in tem]
+    ditos = [f"✓ {apara(legivel(c, rascunho.validado(c)) or '', TRECHO_MAX)}" for c in tem]
     if lidos:
-        ditos.append(f"{' ou '.join(formata_brl(lido) for lido in lidos[:ESCOLHA])} (a conferir)")
-    return f"Já guardei: {' · '.join(ditos)}." if ditos else ""
+        ditos.append(f"▢ {' ou '.join(formata_brl(lido) for lido in lidos[:ESCOLHA])} (a conferir)")
+    return " · ".join([*ditos, *(f"▢ {FIELDS[c].name.partition(' ')[2]}" for c in faltam)]) if ditos else ""
 
 
 def _duvida(campo: Campo, lido: Lido, degrau: int) -> str:
@@ -330,9 +330,13 @@ def pergunta(sessao: Sessao, antes: Rascunho | None = None) -> Mensagem:
     inicio = anotado(antes, rascunho) if antes else ""
     campo = rascunho.duvida
     if campo is None:
-        return _mensagem(sessao, degrau, inicio, _falta(rascunho, degrau), _guardados(antes, rascunho))
-    lido = rascunho.campo(campo)
-    depois = (_resto(rascunho, campo), _guardados(antes, rascunho))
+        varios = () if degrau or _um(rascunho) else rascunho.a_pedir
+        marcas = _marcas(antes, rascunho, varios)
+        if varios and marcas:
+            return _mensagem(sessao, degrau, inicio, f"{marcas}?")
+        return _mensagem(sessao, degrau, inicio, _falta(rascunho, degrau), marcas)
+    lido, outros = rascunho.campo(campo), _outros(rascunho, campo)
+    depois = [_marcas(antes, rascunho, outros) or _resto(outros)]
     if not lido.leituras:
         return _mensagem(sessao, degrau, inicio, _duvida(campo, lido, degrau), *depois)
     botoes, lista = opcoes(sessao, campo, com_pessoa=degrau == _COM_PESSOA)
@@ -363,7 +367,8 @@ def nao_cabe(porque: str) -> Mensagem:
 
 def outro(sessao: Sessao, campo: Campo) -> Mensagem:
     """Ask for the value of a field of which no reading was right."""
-    return Mensagem(_junto("", f"Certo. {_do_campo(sessao.rascunho, campo)}", _resto(sessao.rascunho, campo)))
+    resto = _resto(_outros(sessao.rascunho, campo))
+    return Mensagem(_junto("", f"Certo. {_do_campo(sessao.rascunho, campo)}", resto))
 
 
 def _mensagem(sessao: Sessao, degrau: int, inicio: str, *partes: str) -> Mensagem:
@@ -378,19 +383,28 @@ def _junto(inicio: str, texto: str, *depois: str) -> str:
     return "\n\n".join(partes)
 
 
-def _resto(rascunho: Rascunho, campo: Campo) -> str:
-    outros = [c for c in rascunho.a_pedir if c is not campo]
-    if not outros or rascunho.campo(campo).motivo is Motivo.DUAS_NOTAS:  # that question names all that is needed
-        return ""
+def _outros(rascunho: Rascunho, campo: Campo) -> list[Campo]:
+    """Return what is asked after ``campo``; where it may be two notes, that question names all that is needed."""
+    if rascunho.campo(campo).motivo is Motivo.DUAS_NOTAS:
+        return []
+    return [c for c in rascunho.a_pedir if c is not campo]
+
+
+def _resto(outros: Sequence[Campo]) -> str:
     falta = "faltam" if len(outros) > 1 else "falta"
-    return f"Depois disso {falta} {_lista(FIELDS[c].name for c in outros)}."
+    return f"Depois disso {falta} {_lista(FIELDS[c].name for c in outros)}." if outros else ""
+
+
+def _um(rascunho: Rascunho) -> bool:
+    """Tell whether one question asks for all that is missing."""
+    return len(rascunho.a_pedir) == 1 or set(rascunho.a_pedir) == {Campo.LOCAL, Campo.DATA}
 
 
 def _falta(rascunho: Rascunho, degrau: int) -> str:
     faltam = rascunho.a_pedir
     faltando, primeiro = _lista(FIELDS[c].name for c in faltam), FIELDS[faltam[0]]
     match degrau:
-        case 0 if len(faltam) == 1 or set(faltam) == {Campo.LOCAL, Campo.DATA}:
+        case 0 if _um(rascunho):
             return _do_campo(rascunho, faltam[0])
         case 0:
             return f"Faltam {faltando}."

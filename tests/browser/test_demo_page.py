@@ -173,7 +173,7 @@ async def test_field_by_field_with_a_correction(browser: Browser, demo: Demo, wi
     """Each answer asks only for what is missing; a correction shows from what to what, and is what is issued."""
     async with visit(browser, demo, window, user=1) as bruno:
         await bruno.say("oi", "manda ")
-        await bruno.say("1.500 reais", "Já guardei: R$")
+        await bruno.say("1.500 reais", "✓ R$")
         await bruno.say("12.345.678/0001-95", "serviço")
         await bruno.say("consultoria de marketing", "PADARIA DO ZÉ LTDA")
         await bruno.say("na verdade é 1.800", "Mudei o valor de R$ 1.500,00 para R$ 1.800,00.")

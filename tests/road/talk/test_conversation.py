@@ -39,7 +39,7 @@ async def test_fields_may_come_one_by_one_in_any_order(road: Road, order: tuple[
     bia = await road.person()
     first, second, third = (FIELDS[name] for name in order)
     assert "Falta" in (await bia.say(first)).text
-    assert "Já guardei" in (await bia.say(second)).text
+    assert "✓" in (await bia.say(second)).text
     summary = await bia.say(third)
     for shown in ("PADARIA DO ZÉ LTDA", "R$ 1.500,00", "consultoria de marketing"):
         assert shown in summary.text
@@ -168,7 +168,7 @@ async def test_a_wrong_check_digit_keeps_the_rest(road: Road) -> None:
     ana = await road.person()
     asked = await ana.say("nota de 1500 pra 12.345.678/0001-99, consultoria de marketing")
     assert "dígito" in asked.text
-    assert "Já guardei: R$ 1.500,00 · consultoria de marketing" in asked.text
+    assert "✓ R$ 1.500,00 · ✓ consultoria de marketing" in asked.text
     session = await road.session(ana)
     assert (session["cnpj_status"], session["valor_status"]) == ("invalid", "validated")
     assert "PADARIA DO ZÉ LTDA" in (await ana.say(PADARIA)).text

@@ -71,5 +71,5 @@ async def test_a_snapshot_of_an_older_version_still_loads(road: Road) -> None:
         session["sessao_id"],
         fields,
     )
-    assert "Já guardei: R$" in (await ana.say("consultoria")).text
+    assert "✓ R$" in (await ana.say("consultoria")).text
     assert (await _fields(road, ana))["valor"]["mensagem"] is None

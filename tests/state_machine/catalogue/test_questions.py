@@ -99,8 +99,7 @@ def test_the_question_says_the_detail_and_what_comes_next():
     assert pergunta(rascunho, Rascunho()).texto == (
         "Esse número está incompleto. Li “trecho”. Faltam 2 dígitos. "
         "Me manda o CNPJ (14 caracteres) ou CPF (11) inteiro?\n\n"
-        "Depois disso falta o serviço prestado.\n\n"
-        "Já guardei: R$ 1.500,00."
+        "✓ R$ 1.500,00 · ▢ serviço prestado"
     )
 
 
@@ -113,26 +112,23 @@ def test_the_question_says_the_detail_and_what_comes_next():
         ),
         (
             TUDO[:1],
-            ("Faltam o valor e o serviço prestado.\n\nJá guardei: 12.345.678/0001-95."),
+            "✓ 12.345.678/0001-95 · ▢ valor · ▢ serviço prestado?",
         ),
         (
             TUDO[:2],
-            (
-                "Qual serviço foi prestado? Escreve como deve sair na nota."
-                "\n\nJá guardei: 12.345.678/0001-95 · R$ 1.500,00."
-            ),
+            ("Qual serviço foi prestado? Escreve como deve sair na nota.\n\n✓ 12.345.678/0001-95 · ✓ R$ 1.500,00"),
         ),
         (
             TUDO[1:],
-            ("Qual é o CNPJ ou CPF do cliente?\n\nJá guardei: R$ 1.500,00 · consultoria de marketing."),
+            "Qual é o CNPJ ou CPF do cliente?\n\n✓ R$ 1.500,00 · ✓ consultoria de marketing",
         ),
     ],
 )
 def test_only_what_is_missing_is_asked(tem, texto):
-    """One field missing: its own question; several: all of them in one sentence; what is kept is said once."""
+    """One field missing: its own question; several: all of them at once; what is kept is said once."""
     rascunho = aplicar(Rascunho(), tem, (), ())
     assert pergunta(rascunho, Rascunho()).texto == texto
-    assert pergunta(rascunho, rascunho).texto == texto.partition("\n\nJá guardei")[0]  # this turn kept nothing
+    assert "✓" not in pergunta(rascunho, rascunho).texto  # this turn kept nothing
 
 
 def test_what_the_authority_refused_is_asked_with_that_reason():

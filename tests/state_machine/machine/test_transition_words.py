@@ -107,7 +107,7 @@ def test_a_doubt_is_asked_first_and_what_stands_is_kept():
     decision = diz(nova(), Abriu(), Informou((VALOR, SERVICO), (duvida,)))
     assert decision.sessao.pendente is Campo.DOCUMENTO
     assert "dígito" in resposta(decision).texto
-    assert "Já guardei: R$ 1.500,00 · consultoria de marketing." in resposta(decision).texto
+    assert "✓ R$ 1.500,00 · ✓ consultoria de marketing" in resposta(decision).texto
 
 
 def test_a_doubt_about_an_optional_field_holds_the_summary_back():
