@@ -223,6 +223,10 @@ THANKS: Final = re.compile(
     r"(?:\W|^)(?:obrigad[oa]|brigad[oa]|brigadao|obg|obgd|vlw|valeu|agradec\w+|gratidao|tmj|deus (?:te|lhe) (?:abencoe|"
     r"pague)|thanks|gracias)(?:\W|$)"
 )
+FAREWELL: Final = re.compile(
+    r"\W*(?:(?:ok|entao|por hoje|eh so|so isso|obrigad[oa]|valeu|vlw|boa noite)\W+)*(?:tchau\w*|xau|ate (?:mais|logo|"
+    r"amanha|breve|a proxima)|flw|fui|bom descanso)(?:\W+(?:tchau\w*|ate (?:mais|logo)|obrigad[oa]|prosa))*\W*$"
+)
 SWEARING: Final = re.compile(
     r"\b(?:porra|caralho|krl|merda|bosta|droga|inferno|saco|cacete|burr[oa]|idiota|imbecil|lix[oa]|porcaria|inutil|otari[oa])\b"
 )
@@ -331,8 +335,13 @@ def _about(dita: Utterance) -> bool:
 
 
 def _is_social(dita: Utterance) -> bool:
-    said = dita.says(ABUSE) or dita.says(SWEARING) or dita.says(THANKS)
+    said = dita.says(ABUSE) or dita.says(SWEARING) or leaves(dita)
     return said is not None and bool(_words(dita)) and dita.dados.ato in _TALK
+
+
+def leaves(dita: Utterance) -> re.Match[str] | None:
+    """Find words of thanks, or a goodbye that says nothing else."""
+    return dita.says(THANKS) or FAREWELL.match(dita.plain)
 
 
 def names_customer(dados: Extraction) -> bool:

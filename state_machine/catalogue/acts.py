@@ -155,6 +155,11 @@ def obrigado() -> Mensagem:
     return Mensagem("Por nada!", outras=("Disponha!",))
 
 
+def ate_mais() -> Mensagem:
+    """They leave."""
+    return Mensagem("Até mais!", outras=("Até!",))
+
+
 def combinado() -> Mensagem:
     """A no where nothing is open: nothing changes."""
     return Mensagem("Combinado, fica como está.", outras=("Tudo bem, nada muda.",))

@@ -196,7 +196,7 @@ def cancelada(sessao: Sessao) -> Mensagem:
     """Say that nothing was issued and that the data can be taken up again."""
     nenhuma = "nenhuma outra nota" if sessao.igual else "nenhuma nota"
     return Mensagem(
-        f"Certo, cancelei: {nenhuma} foi emitida. Se era só para corrigir, toca em *Retomar esta nota*.",
+        f"Certo, descartei: {nenhuma} foi emitida.",
         (Botao(f"refazer:{sessao.sessao_id}", "Retomar esta nota"),),
     )
 

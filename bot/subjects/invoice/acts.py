@@ -36,6 +36,7 @@ from extractor.utterance import (
     THANKS,
     Utterance,
     another_one,
+    leaves,
     names_customer,
 )
 from persistence.conversations.snapshots import Mudanca, Ouvida
@@ -538,10 +539,11 @@ async def _social(fala: Fala) -> Mensagem | None:
         return None
     if fala.dita.says(ABUSE) or fala.dita.says(SWEARING):
         return textos.xingou()
-    if not fala.dita.says(THANKS):
+    if not leaves(fala.dita):
         return None
+    texto = textos.obrigado() if fala.dita.says(THANKS) else textos.ate_mais()
     idle = fala.memory.ativa is None and fala.momento is not Momento.EMITINDO
-    return await with_offer(fala.memory, textos.obrigado()) if idle else textos.obrigado()
+    return await with_offer(fala.memory, texto) if idle else texto
 
 
 async def _fora(fala: Fala) -> Mensagem | None:

@@ -15,13 +15,13 @@ from bot.subjects.invoice.clients import as_it_stands_now, repeated, repeated_no
 from extractor.contract import Ato, Extraction, RequestKind
 from extractor.requests.requests import Pedido
 from extractor.requests.several import behind_yes, may_be_another
-from extractor.utterance import Utterance
+from extractor.utterance import Utterance, leaves
 from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.acts import EQUIPE
 from state_machine.catalogue.texts import memory as memory_texts
-from state_machine.invoice.draft import Rascunho
+from state_machine.invoice.draft import Lido, Rascunho
 from state_machine.invoice.field_table import field_named, obrigatorios
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.session import EnviarArquivo, EnviarMes, Estado, Mensagem, Sessao
@@ -192,11 +192,18 @@ async def _in_words(
     entrada: Palavras, dita: Utterance, memory: Memory, agora: datetime, proprias: Utterance | None
 ) -> Plano:
     evento = said(entrada, dita, proprias)
+    if memory.ativa and _empty(memory.ativa) and not dita.dados.informs and leaves(dita):
+        return Plano((Cancelou(),), memory.ativa)  # who leaves, leaves nothing behind that waits for an answer
     if resposta := await answer_to(entrada, dita, memory, agora, RECENT):
         return await _acted(*resposta, dita, evento, memory, agora)
     if pedido := asked(entrada, dita, proprias, memory.ativa):
         return await _requested(pedido, evento, memory, agora)
     return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
+
+
+def _empty(sessao: Sessao) -> bool:
+    """Tell whether nothing that an invoice needs was said yet."""
+    return sessao.espera_usuario and not any(sessao.rascunho.campo(campo) != Lido() for campo in obrigatorios())
 
 
 def _beside(entrada: Palavras, dita: Utterance, memory: Memory) -> Plano | None:

@@ -301,7 +301,7 @@ async def test_what_nobody_accepted_for_a_day_is_asked_about_and_goes_on_a_yes(r
     await ana.tell(unlike())
     asked = await ana.expect("ainda quer esta nota?")
     assert any(button.title == "Quero, emitir" for button in asked.buttons)
-    assert "cancelei" in (await ana.press("Cancelar", of=await ana.expect("Confere"))).text
+    assert "descartei" in (await ana.press("Cancelar", of=await ana.expect("Confere"))).text
     await ana.press("Quero, emitir", of=question)
     await ana.files()
     await road.settled()

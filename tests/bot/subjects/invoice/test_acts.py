@@ -14,7 +14,7 @@ from extractor.contract import WHOLE, Ato, Context, Extraction
 from extractor.rules import extract
 from extractor.utterance import Utterance, without
 from proofs.diagrams.session import example
-from state_machine.invoice.draft import Lido, StatusCampo
+from state_machine.invoice.draft import Lido, Rascunho, StatusCampo
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.session import Estado
 from state_machine.machine.events import Cancelou, Confirmou, Informou, Negou, PediuAjuda
@@ -127,6 +127,18 @@ async def test_an_act_that_the_readers_agree_on_outweighs_an_intent(ato: Ato, in
     assert any(isinstance(evento, DECIDE) for evento in plano.eventos) == gives_up
 
 
+@pytest.mark.parametrize("texto", ["valeu!", "ok, tchau", "até amanhã"])
+async def test_who_leaves_before_anything_was_said_leaves_no_draft(texto: str) -> None:
+    """A draft without customer, amount and service waits for nobody; any other stays."""
+    palavras, dita = Palavras(texto, NOW), Utterance(texto, Extraction(Ato.SOCIAL))
+    vazia = replace(SHOWN, estado=Estado.DADOS_INCOMPLETOS, rascunho=Rascunho())
+    assert (await plan(palavras, dita, Remembered(vazia), NOW)).eventos == (Cancelou(),)
+    com_valor = replace(vazia, rascunho=Rascunho(valor=SHOWN.rascunho.valor))
+    assert not any(
+        isinstance(evento, DECIDE) for evento in (await plan(palavras, dita, Remembered(com_valor), NOW)).eventos
+    )
+
+
 @pytest.mark.parametrize("momento", Momento)
 @pytest.mark.parametrize(
     ("texto", "ato", "words"),
@@ -144,6 +156,7 @@ async def test_an_act_that_the_readers_agree_on_outweighs_an_intent(ato: Ato, in
         ("gera a guia do DAS", None, "não faço"),
         ("me empresta 50 reais", None, "não faço"),
         ("obrigada!", None, "Por nada"),
+        ("tchau, até mais!", None, "Até mais"),
         ("vai se foder", None, "irritação"),
         ("aquela nota lá", Ato.CANCELA_NOTA, "Nada foi cancelado"),
         ("tira o imposto", Ato.FISCAL, "Ainda não sei fazer isso"),
