@@ -115,7 +115,9 @@ class Settings(BaseSettings):
     whatsapp_app_secret: SecretStr = SecretStr("")  # one, or two with a comma while rotating
     whatsapp_verify_token: SecretStr = SecretStr("")
 
-    gateway: Literal["plugnotas", "nacional"] = "plugnotas"  # of new companies; a row of ``gateway.registry``
+    gateway: Literal["plugnotas", "nacional", "paulistana"] = (
+        "plugnotas"  # of new companies; a row of ``gateway.registry``
+    )
     plugnotas_url: str = "https://api.plugnotas.com.br"
     plugnotas_api_key: SecretStr = SecretStr("")
     nacional_sefin_url: str = ""  # none: the host of ``fiscal_environment``
@@ -125,6 +127,12 @@ class Settings(BaseSettings):
     nacional_nt009_mei: bool = False  # whether a MEI is asked for its cAtvSN too: nobody knows yet
     nacional_ibs_cbs_obrigatorio: date | None = None  # none: ``layouts.IBS_CBS_MUST``, at the authority's own hosts
     nacional_ca_file: Path | None = None  # PEM of authorities trusted beside the system's, for these servers only
+    paulistana_url: str = "https://nfews.prefeitura.sp.gov.br/lotenfe.asmx"  # the whole address of its service
+    paulistana_ca_file: Path | None = None  # likewise, for it; ``nacional_ca_file`` is trusted there too
+    paulistana_soap: Literal["soap11", "soap12-header", "soap12-action"] = "soap12-header"
+    paulistana_absence_seconds: Annotated[tuple[float, ...], NoDecode] = Field(
+        default=(210, 60), min_length=2, max_length=2
+    )  # how old a sending is at the first absence, and how far the second lies from it
     icp_brasil_ca_file: Path | None = None  # PEM of the roots of which one must answer for a company's certificate
     icp_brasil_unchecked_replaces: bool = False  # without roots, a company's certificate may replace a good one
     gateway_webhook_secret: SecretStr = SecretStr("")  # of the header; one, or two with a comma while rotating
@@ -194,7 +202,7 @@ class Settings(BaseSettings):
             self.__dict__["home"] = place_of_files(self.home)
         return self
 
-    @field_validator("reconcile_ladder", "smtp_ladder", mode="before")
+    @field_validator("reconcile_ladder", "smtp_ladder", "paulistana_absence_seconds", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if not isinstance(value, str):
@@ -230,7 +238,7 @@ class Settings(BaseSettings):
             )
         return value
 
-    @field_validator("reconcile_ladder", "smtp_ladder")
+    @field_validator("reconcile_ladder", "smtp_ladder", "paulistana_absence_seconds")
     @classmethod
     def _positive(cls, value: tuple[float, ...]) -> tuple[float, ...]:
         if not value or min(value) <= 0:
@@ -306,7 +314,7 @@ class Settings(BaseSettings):
         except ValueError as error:
             raise ValueError("é um dia como 2027-01-01") from error
 
-    @field_validator("nacional_ca_file", "icp_brasil_ca_file", "smtp_ca_file", mode="before")
+    @field_validator("nacional_ca_file", "paulistana_ca_file", "icp_brasil_ca_file", "smtp_ca_file", mode="before")
     @classmethod
     def _a_file(cls, value: object) -> object:
         if not value:
@@ -360,6 +368,7 @@ class Settings(BaseSettings):
         "openai_base_url",
         "nacional_sefin_url",
         "nacional_adn_url",
+        "paulistana_url",
         "public_url",
     )
     @classmethod

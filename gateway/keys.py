@@ -249,14 +249,14 @@ class ChaveNFe:
         return self._base + self.digito
 
 
-_CCM: Final = re.compile(r"[0-9]{8}")
+_CCM: Final = re.compile(r"[0-9]{8}|[1-9][0-9]{8,11}")  # one way to write each
 _SERIE: Final = re.compile(r"[0-9A-Z]{1,5}")
-_RPS: Final = re.compile(r"(?P<inscricao>[0-9]{8})_(?P<serie>[0-9A-Z]{1,5})_(?P<numero>[0-9]{12})")
+_RPS: Final = re.compile(r"(?P<inscricao>[0-9]{8,12})_(?P<serie>[0-9A-Z]{1,5})_(?P<numero>[0-9]{12})")
 
 
 @dataclass(frozen=True, slots=True)
 class ChaveRPS:
-    """Inscrição municipal (CCM) 8 + série up to 5 + número 12: ``12345678_BB_000000000042``.
+    """Inscrição municipal (CCM) 8 to 12 + série up to 5 + número 12: ``12345678_BB_000000000042``.
 
     ``InscricaoPrestador``, ``SerieRPS`` and ``NumeroRPS`` of the city's ``tpChaveRPS``. Raises ``ChaveInvalida``.
     """
@@ -267,7 +267,7 @@ class ChaveRPS:
 
     def __post_init__(self) -> None:
         if not _CCM.fullmatch(self.inscricao):
-            raise ChaveInvalida("inscricao", f"{self.inscricao!r} has not 8 digits")
+            raise ChaveInvalida("inscricao", f"{self.inscricao!r} has not 8 to 12 digits")
         if not _SERIE.fullmatch(self.serie):
             raise ChaveInvalida("serie", f"{self.serie!r} is not 1 to 5 capitals and digits")
         number("numero", self.numero, 12)

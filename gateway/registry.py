@@ -20,6 +20,7 @@ from gateway.lines import CallKind, Lines
 from gateway.nacional import adapter as nacional
 from gateway.nacional.adn import CityParameters, Distribution
 from gateway.nacional.payload import left_out, unfit
+from gateway.paulistana import adapter as paulistana
 from gateway.plugnotas import adapter as plugnotas
 from gateway.port import FiscalGateway, Surroundings
 from state_machine.protocol.channel import Ambiente, Canal, Natureza
@@ -52,6 +53,7 @@ REGISTRY: Final[Mapping[str, ChannelRow]] = {
     "nacional": ChannelRow(
         nacional.NATUREZA, nacional.opened, unfit, left_out, cities=CityParameters, documents=Distribution
     ),
+    "paulistana": ChannelRow(paulistana.NATUREZA, paulistana.opened, paulistana.unfit),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from persistence.people import channels, services
 from persistence.people import companies as people
 from persistence.people.companies import Revogado
 from state_machine.protocol.channel import Canal, Natureza, TipoDocumento
-from state_machine.services.codes import APURACOES_IBSCBS, ATIVIDADES_SN
+from state_machine.services.codes import APURACOES_IBSCBS, ATIVIDADES_SN, nbs, plain_digits
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.text import single_line
 
@@ -29,6 +29,7 @@ REGIMES = ("mei", "simples", "simples-pendente", "normal")
 DEFAULTS = {"regime": "mei", "codigo_servico": "170101"}
 _IBGE = re.compile(r"(?:1[1-7]|2[1-9]|3[1235]|4[1-3]|5[0-3])\d{5}")  # the first two digits are the state's
 _SERVICE = re.compile(r"\d{6}|\d{1,2}\.\d{2}")
+_CITY_SERVICE = re.compile(r"\d{4,5}")  # of São Paulo's own list
 _SERIES = re.compile(r"[A-Za-z0-9]{1,5}")
 _CNAE = re.compile(r"\d{7}")
 MAX_RATE = Decimal(5)  # percent; the ceiling of the ISS (LC 116/2003, art. 8, II)
@@ -53,6 +54,7 @@ class CompanyForm:
     ``mei_transporte`` says whether a MEI's yearly limit is that of transport. ``canal`` is the channel of its invoices
     from now on. ``tributos_…``: the approximate burden, percentages such as "6". ``informa_im``: the note has its IM.
     ``apuracao_ibscbs`` (regApIBSCBSSN) and ``atividade_sn`` (cAtvSN of the main code) are of the layout of NT 009.
+    ``nbs``, ``ind_op`` and ``class_trib`` are of a code of São Paulo's own list.
     What is left out keeps the value that is stored, or takes the default if the company is new.
     """
 
@@ -76,6 +78,9 @@ class CompanyForm:
     informa_im: bool | None = None
     apuracao_ibscbs: str | None = None
     atividade_sn: str | None = None
+    nbs: str | None = None
+    ind_op: str | None = None
+    class_trib: str | None = None
 
 
 def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
@@ -95,8 +100,10 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
     )
     _require(form.regime in {None, *REGIMES}, f"--regime é um destes: {', '.join(REGIMES)}")
     _require(
-        form.codigo_servico is None or bool(_SERVICE.fullmatch(form.codigo_servico)),
-        "--codigo-servico são 6 dígitos da lista nacional (170101) ou um item da LC 116 (17.01)",
+        form.codigo_servico is None
+        or bool((_CITY_SERVICE if form.canal == "paulistana" else _SERVICE).fullmatch(form.codigo_servico)),
+        "--codigo-servico são 6 dígitos da lista nacional (170101) ou um item da LC 116 (17.01); no canal paulistana, "
+        "4 ou 5 da lista da prefeitura (02658)",
     )
     _require(
         not form.serie_rps or bool(_SERIES.fullmatch(form.serie_rps)), "--serie-rps tem de 1 a 5 letras ou dígitos"
@@ -130,6 +137,9 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
         "tributos_municipal": _percent("--tributos-municipal", form.tributos_municipal),
         "informa_im": form.informa_im,
         "apuracao_ibscbs": form.apuracao_ibscbs,
+        "nbs": _code("--nbs", form.nbs, nbs, "9 dígitos, como 118054000"),
+        "ind_op": _code("--cindop", form.ind_op, _six, "6 dígitos, como 100301"),
+        "class_trib": _code("--cclasstrib", form.class_trib, _six, "6 dígitos, como 000001"),
     }
     said = {name: value for name, value in columns.items() if value is not None}
     return said if form.serie_rps is None else {**said, "serie_rps": form.serie_rps or None}, phones
@@ -290,6 +300,17 @@ def _percent(option: str, texto: str | None, most: Decimal = MAX_BURDEN, span: s
         raise _refusal(f"{option} é uma porcentagem, como 2.5") from error
     _require(rate.is_finite() and Decimal(0) <= rate <= most, f"{option} é uma porcentagem de {span}")
     return rate
+
+
+def _six(codigo: str) -> str:
+    return plain_digits(codigo, 6)
+
+
+def _code(option: str, texto: str | None, read: Callable[[str], str], shape: str) -> str | None:
+    try:
+        return None if texto is None else read(texto)
+    except ValueError as error:
+        raise _refusal(f"{option} tem {shape}; a contabilidade sabe") from error
 
 
 def _require(fits: bool, complaint: str) -> None:

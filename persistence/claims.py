@@ -226,7 +226,8 @@ WITH RECURSIVE janela AS MATERIALIZED (
 )
 UPDATE nfse_emissao n
 SET {_LEASE}, status = CASE WHEN prontas.pronta THEN '{StatusEmissao.ENVIANDO}' ELSE n.status END,
-    enviado_em = CASE WHEN prontas.pronta THEN coalesce(n.enviado_em, now()) ELSE n.enviado_em END
+    enviado_em = CASE WHEN prontas.pronta THEN coalesce(n.enviado_em, now()) ELSE n.enviado_em END,
+    ultimo_envio_em = CASE WHEN prontas.pronta THEN now() ELSE n.ultimo_envio_em END
 FROM prontas WHERE n.id = prontas.id
 RETURNING n.*, prontas.era, prontas.conversa, prontas.pronta, prontas.primeira, prontas.restored,
     prontas.envio_suspenso, prontas.sonda_em, now() AS agora

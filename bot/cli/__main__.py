@@ -127,7 +127,8 @@ def empresa_add(
         ),
     ] = None,
     canal: Annotated[
-        str | None, typer.Option(help="Canal das próximas notas: plugnotas ou nacional (padrão: PROSA_GATEWAY).")
+        str | None,
+        typer.Option(help="Canal das próximas notas: plugnotas, nacional, paulistana (padrão: PROSA_GATEWAY)."),
     ] = None,
     tributos_sn: Annotated[
         str | None, typer.Option(help="Alíquota efetiva do Simples em %, como 6; o canal nacional pede.")
@@ -141,6 +142,9 @@ def empresa_add(
     ] = None,
     tributos_estadual: Annotated[str | None, typer.Option(help="O mesmo, estaduais.")] = None,
     tributos_municipal: Annotated[str | None, typer.Option(help="O mesmo, municipais.")] = None,
+    nbs: Annotated[str | None, typer.Option(help="Canal paulistana: NBS do serviço, 9 dígitos.")] = None,
+    cindop: Annotated[str | None, typer.Option(help="Canal paulistana: cIndOp do serviço, 6 dígitos.")] = None,
+    cclasstrib: Annotated[str | None, typer.Option(help="Canal paulistana: cClassTrib, 6 dígitos.")] = None,
     informa_im: Annotated[
         bool | None,
         typer.Option(
@@ -177,6 +181,9 @@ def empresa_add(
         informa_im=informa_im,
         apuracao_ibscbs=reg_apuracao_ibscbs,
         atividade_sn=atividade_sn,
+        nbs=nbs,
+        ind_op=cindop,
+        class_trib=cclasstrib,
     )
     chosen = settings(quiet=True)
 

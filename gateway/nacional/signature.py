@@ -46,15 +46,18 @@ class _Signer(XMLSigner):
 
 
 def sign(
-    xml: bytes, reference: str, key: rsa.RSAPrivateKey, certificate: x509.Certificate, digest: Digest = "sha256"
+    xml: bytes, reference: str | None, key: rsa.RSAPrivateKey, certificate: x509.Certificate, digest: Digest = "sha256"
 ) -> bytes:
-    """Return the document with an enveloped signature over its element of ``Id`` ``reference``.
+    """Return the document with an enveloped signature over its element of ``Id`` ``reference``; ``None``: over all.
 
     The certificate stands in it alone, without its chain. Raises ``ValueError`` for XML that has no such element, or a
     signature already, and for a key of another certificate; the same arguments give the same bytes (RSA PKCS#1 v1.5).
     """
     root = parse(xml)
-    _signed_element(root, reference, children=1)
+    if reference is not None:
+        _signed_element(root, reference, children=1)
+    elif next(root.iter(_SIGNATURE), None) is not None:
+        raise AssinaturaInvalida("the document has a signature already")
     if certificate.public_key() != key.public_key():
         raise AssinaturaInvalida("key and certificate are not a pair")
     signer = _Signer(
@@ -64,19 +67,21 @@ def sign(
         c14n_algorithm=_C14N,
     )
     signer.namespaces = {None: _DS}  # type: ignore[dict-item]  # a prefix is refused: E1228, E6155
-    signed = signer.sign(
-        root,
-        key=key,
-        cert=[certificate],
-        reference_uri=f"#{reference}",
-        id_attribute="Id",
-    )
+    if reference is None:
+        signed = signer.sign(root, key=key, cert=[certificate])
+        for part in signed.iter("{*}X509Certificate", "{*}SignatureValue"):  # neither is signed itself
+            part.text = "".join(part.text.split())  # a city takes no line ends
+        whole: bytes = etree.tostring(signed, encoding="UTF-8", xml_declaration=False)
+        return whole
+    signed = signer.sign(root, key=key, cert=[certificate], reference_uri=f"#{reference}", id_attribute="Id")
     document: bytes = etree.tostring(signed, xml_declaration=True, encoding="UTF-8")
     return document
 
 
-def verify(signed: bytes, reference: str) -> x509.Certificate:
-    """Return the certificate that signed the root's own element of ``Id`` ``reference``. Raises ``AssinaturaInvalida``.
+def verify(signed: bytes, reference: str | None) -> x509.Certificate:
+    """Return the certificate that signed the root's own element of ``Id`` ``reference``; ``None``: the whole document.
+
+    Raises ``AssinaturaInvalida``.
 
     The shape is the only one that SEFIN makes and takes: the element, then one signature with one reference to it, the
     two transforms, one certificate, algorithms of a closed list. Whether the certificate may be trusted, and whose it
@@ -84,8 +89,10 @@ def verify(signed: bytes, reference: str) -> x509.Certificate:
     """
     try:
         root = parse(signed)
-        element = _signed_element(root, reference, children=2)
+        element = root if reference is None else _signed_element(root, reference, children=2)
         info, method, (digest_method, digest), value, certificate = _parts(root, reference)
+        if reference is None:
+            _take_off(root)
         return _verified(element, info, _HASHES[method, digest_method](), digest, value, certificate)
     except AssinaturaInvalida:
         raise
@@ -134,14 +141,21 @@ def _signed_element(root: Any, reference: str, *, children: int) -> Any:
     return element
 
 
-def _parts(root: Any, reference: str) -> tuple[Any, str, tuple[str, bytes], bytes, bytes]:
+def _take_off(root: Any) -> None:
+    """Leave of a document signed as a whole what its signature is about."""
+    root.remove(root[-1])
+    if next(root.iter(_SIGNATURE), None) is not None:
+        raise AssinaturaInvalida("a signature stands inside of what is signed")
+
+
+def _parts(root: Any, reference: str | None) -> tuple[Any, str, tuple[str, bytes], bytes, bytes]:
     """Take the signature apart; a part more, a part less or another order is refused."""
-    signature = root[1]
+    signature = root[-1] if len(root) else root
     if signature.tag != _SIGNATURE or signature.attrib:
-        raise AssinaturaInvalida("the root's second child is not the signature")
+        raise AssinaturaInvalida("the root's last child is not the signature")
     info, value, key_info = _children(signature, "SignedInfo", "SignatureValue", "KeyInfo")
     c14n, method, ref = _children(info, "CanonicalizationMethod", "SignatureMethod", "Reference")
-    if dict(ref.attrib) != {"URI": f"#{reference}"}:
+    if dict(ref.attrib) != {"URI": "" if reference is None else f"#{reference}"}:
         raise AssinaturaInvalida(f"the signature's reference is not {reference}")
     transforms, digest_method, digest = _children(ref, "Transforms", "DigestMethod", "DigestValue")
     said = [_algorithm(e) for e in (*_children(transforms, "Transform", "Transform"), c14n)]

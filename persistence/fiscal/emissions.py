@@ -119,7 +119,7 @@ NADA_OUVIDO = Ouvido()
 
 _START = sa.text(f"""
 UPDATE nfse_emissao SET status = '{StatusEmissao.ENVIANDO}', enviado_em = coalesce(enviado_em, now()),
-    lease_until = now() + make_interval(secs => :lease)
+    ultimo_envio_em = now(), lease_until = now() + make_interval(secs => :lease)
 WHERE id = :id AND epoch = :epoch AND status = '{StatusEmissao.PENDENTE}'
 """)  # noqa: S608 - our own constants
 
@@ -198,6 +198,7 @@ def _andamento(row: Any, status: StatusEmissao) -> Andamento:
         ausencias=row.ausencias,
         chave=row.chave_natural,
         procurada=row.enviado_em is None and bool(row.em_duvida),
+        sent_at=row.ultimo_envio_em or row.enviado_em,
     )
 
 

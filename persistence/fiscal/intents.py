@@ -76,7 +76,8 @@ _CREATE = nfse_emissao.insert().values(proxima_acao_em=sa.func.now()).returning(
 
 
 _PREPARED = sa.text(f"""
-UPDATE nfse_emissao SET bytes = :payload, a_preparar = false
+UPDATE nfse_emissao SET bytes = :payload, a_preparar = false,
+    bytes_antes = CASE WHEN bytes IS NULL THEN bytes_antes ELSE bytes_antes || bytes END
 WHERE id = :id AND epoch = :epoch AND status = '{StatusEmissao.PENDENTE}' AND a_preparar
 """)  # noqa: S608 - our own constants
 

@@ -64,7 +64,8 @@ WHERE idempotency_key = :key AND input_hash = :input AND status = 'PENDING'
 """)
 _REPLACE_INPUT = sa.text("""
 UPDATE idempotency_records SET input_hash = :input, updated_at = now()
-WHERE idempotency_key = :key AND status = 'FAILED' AND input_hash <> :input
+WHERE idempotency_key = :key AND status <> 'SUCCESS' AND input_hash <> :input
+    AND coalesce(lease_until, now()) <= now()
 """)
 _REFUSAL = sa.text("""
 SELECT input_hash = :input AS mesma, greatest(coalesce(extract(epoch FROM lease_until - now()), 0), 0)::float8 AS restam

@@ -18,7 +18,7 @@ from persistence.people import channels, services
 from persistence.tables import conversas, empresa, session_snapshot, usuario
 from state_machine.invoice.session import ESPERAM_USUARIO, Emissor, Estado
 from state_machine.protocol.channel import Canal, TipoDocumento
-from state_machine.services.codes import Servico
+from state_machine.services.codes import IbsCbs, Servico
 from state_machine.values.errors import ProsaError
 
 BRAZIL = "55"
@@ -73,6 +73,7 @@ class Empresa:
     ``tributos_…``: the approximate burden of Lei 12.741/2012 in percent, ``tributos_sn`` of the Simples, the three of
     the normal regime. ``informa_im``: its inscription is said, since the city has it in the national register.
     ``apuracao_ibscbs``: how a company of the Simples pays IBS and CBS (regApIBSCBSSN).
+    ``nbs``, ``ind_op``, ``class_trib``: cNBS, cIndOp and cClassTrib of its one code, where a city's own list has it.
     ``servicos``: its codes of the national list, the main one first; none where its channel takes no such list.
     ``canal``: by which it issues its services.
     """
@@ -97,6 +98,9 @@ class Empresa:
     tributos_municipal: Decimal | None = None
     informa_im: bool = False
     apuracao_ibscbs: str | None = None
+    nbs: str | None = None
+    ind_op: str | None = None
+    class_trib: str | None = None
     servicos: tuple[Servico, ...] = ()
     canal: Canal = Canal()  # noqa: RUF009 - frozen
 
@@ -108,7 +112,10 @@ class Empresa:
     @property
     def principal(self) -> Servico:
         """The service of the main code."""
-        return next(iter(self.servicos), Servico(self.codigo_servico))
+        group = None
+        if self.ind_op and self.class_trib:  # which begins with its CST
+            group = IbsCbs(self.ind_op, self.class_trib[:3], self.class_trib)
+        return next(iter(self.servicos), Servico(self.codigo_servico, nbs=self.nbs, ibs_cbs=group))
 
 
 COLUMNS: Final = tuple(name for name in Empresa.__slots__ if name not in {"servicos", "canal"})  # of its row

@@ -83,6 +83,7 @@ nfse_emissao = sa.Table(
     sa.Column("impressao", sa.Text, nullable=False),  # SHA-256 fingerprint of the content
     sa.Column("intencao", JSONB(none_as_null=True)),  # what its channel makes the bytes of; null: it had them at once
     sa.Column("bytes", sa.LargeBinary),  # what is sent, resent only as it is; null: not made yet
+    sa.Column("bytes_antes", sa.ARRAY(sa.LargeBinary), nullable=False, server_default="{}"),  # made before those
     # Its channel has yet to make them, or makes them anew: their own signature was refused.
     sa.Column("a_preparar", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("resposta_gateway", JSONB),  # the newest JSON received, whole; older releases: our reading of it
@@ -117,6 +118,7 @@ nfse_emissao = sa.Table(
     sa.Column("correlacao", sa.Text),
     now("criado_em"),
     sa.Column("enviado_em", MOMENT),
+    sa.Column("ultimo_envio_em", MOMENT),
     sa.Column("processado_em", MOMENT),  # when it came to its status; a later look that finds the same leaves it
     sa.UniqueConstraint("sessao_id", "revisao", "tentativa"),
     sa.CheckConstraint("(serie_rps IS NULL) = (numero_rps IS NULL)", name="rps"),

@@ -49,6 +49,9 @@ empresa = sa.Table(
     sa.Column("apuracao_ibscbs", sa.Text),  # regApIBSCBSSN, of a company of the Simples: 1 | 2 | 3
     sa.CheckConstraint("apuracao_ibscbs IN ('1', '2', '3')", name="apuracao_ibscbs"),
     sa.Column("restauro_desde", MOMENT),  # a restored copy may lack numbers of it, and nobody could be asked since
+    sa.Column("nbs", sa.Text),  # cNBS, cIndOp and cClassTrib of its code, where that is of a city's own list
+    sa.Column("ind_op", sa.Text),
+    sa.Column("class_trib", sa.Text),
 )
 
 empresa_canal = sa.Table(

@@ -137,8 +137,8 @@ class Natureza:
     """How a channel behaves, declared by its adapter; the engine asks here, never by the adapter's name or type.
 
     ``resend_is_destructive``: a second submission under a key voids the note of the first, so bytes go again only after
-    ``absences`` certain absences, ``absence_spacing`` apart, or where certainly nothing left us. ``lag``: for so long a
-    search may not show what was accepted.
+    ``absences`` certain absences, ``absence_spacing`` apart, or where certainly nothing left us. ``absence_age``: so
+    old the last sending is before one counts. ``lag``: for so long a search may not show what was accepted.
     ``synchronous``: the answer to a submission is the note; any other acceptance is an unknown outcome.
     ``lists_by``: how it lists a company's notes, each of some ``days``, or all ``documents`` in their order, which are
     read as they come; ``None`` where it does not. ``numbers``: who numbers, ``company`` where each company decides.
@@ -153,6 +153,7 @@ class Natureza:
 
     absences: int = 2
     absence_spacing: timedelta = timedelta(seconds=30)  # a gateway may accept late: one "absent" proves nothing
+    absence_age: timedelta = timedelta(0)
     lag: timedelta = timedelta(minutes=10)
     resend_is_destructive: bool = False
     synchronous: bool = False

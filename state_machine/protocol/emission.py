@@ -95,9 +95,13 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class NotSent:
-    """Certainly not sent: connection refused, TLS failure, no free connection. Sending again is safe."""
+    """Certainly taken by nobody: connection refused, TLS failure, no free connection. Sending again is safe.
+
+    ``refazer``: the form was refused and not the invoice, so that it is made anew in the one that was asked for.
+    """
 
     motivo: str
+    refazer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,8 +85,9 @@ def after_send(andamento: Andamento, outcome: Outcome, agora: datetime, politica
     outcome = _worth(outcome, politica.natureza)
     andamento = _heard(andamento, outcome, agora)
     match outcome:
-        case NotSent(motivo):
-            return _again(andamento, _backoff(andamento, politica), motivo, agora, politica)
+        case NotSent(motivo, refazer):
+            passo = _again(andamento, _backoff(andamento, politica), motivo, agora, politica)
+            return replace(passo, refazer=refazer)
         case Postponed(retry_after, motivo):
             espera = max(_backoff(andamento, politica), retry_after or 0.0)
             return _again(andamento, espera, motivo, agora, politica)
@@ -268,6 +269,9 @@ def count_absence(andamento: Andamento, agora: datetime, natureza: Natureza) -> 
 
     Returns the new standing, and how long until another one can count: zero when absence is sure.
     """
+    young = natureza.absence_age - (agora - andamento.sent_at) if andamento.sent_at else timedelta(0)
+    if young > timedelta(0):  # what was sent may still be on its way
+        return andamento, young
     desde = andamento.ausente_desde
     vistas = max(andamento.ausencias, 1) if desde else 0  # another release counts none: it keeps the first one's moment
     if desde is not None and agora >= desde and (resta := natureza.absence_spacing - (agora - desde)) > timedelta(0):

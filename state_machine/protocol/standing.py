@@ -30,7 +30,7 @@ class Andamento:
     ``desejado_em`` is when the person, or staff, last said that the invoice is still wanted; ``causa_fim_em`` when it
     was first heard although its person had not answered. ``retida`` is why it waited until now. ``chave`` is the text
     form of the natural key where that is not ``id_integracao``, our reference. ``procurada``: it was never sent, for
-    the authority has a note of it already, as far as we know.
+    the authority has a note of it already, as far as we know. ``sent_at`` is when it was last about to be sent.
     """
 
     id_integracao: str
@@ -53,6 +53,7 @@ class Andamento:
     chave: str | None = None
     procurada: bool = False
     recusas: int = 0
+    sent_at: datetime | None = None
 
     @property
     def texto_da_chave(self) -> str:

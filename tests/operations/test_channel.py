@@ -23,7 +23,7 @@ from persistence.people.companies import get_company
 from persistence.people.services import of_company as own_services
 from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente, Canal, Natureza, TipoDocumento
-from state_machine.services.codes import Servico
+from state_machine.services.codes import IbsCbs, Servico
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -162,6 +162,38 @@ async def test_what_2027_asks_of_the_simples_is_said_by_the_operator(database: D
         await add_company(database, replace(form, apuracao_ibscbs="4"), None, REGISTRY)
     with pytest.raises(CommandRefusedError, match="cAtvSN"):
         await services.add(database, form.cnpj, replace(code, atividade_sn="99"))
+
+
+async def test_a_company_of_sao_paulo_has_a_code_of_the_citys_own_and_its_taxes(database: Database) -> None:
+    """Its invoice says them; MEI and Simples are led to the national issuer, and nothing is stored of either."""
+    form = replace(
+        CAFE,
+        cnpj="11.444.777/0001-61",
+        inscricao_municipal="31000000",
+        municipio="3550308",
+        regime="normal",
+        codigo_servico="02658",
+        aliquota="5",
+        serie_rps="PROSA",
+        primeiro_rps=1,
+        canal="paulistana",
+        nbs="118054000",
+        ind_op="100301",
+        class_trib="000001",
+    )
+    for regime in ("mei", "simples"):
+        with pytest.raises(CompanyError, match="--canal nacional"):
+            await add_company(database, replace(form, regime=regime), None, REGISTRY)
+    with pytest.raises(CompanyError, match="--nbs"):
+        await add_company(database, replace(form, nbs=None), None, REGISTRY)
+    with pytest.raises(CompanyError, match="--cindop"):
+        await add_company(database, replace(form, ind_op="1003"), None, REGISTRY)
+    empresa_id = await add_company(database, form, None, REGISTRY)
+    async with database.transaction() as connection:
+        empresa, _ = await get_company(connection, empresa_id)
+    prestador = issuer_of(empresa, empresa.principal)
+    assert (prestador.codigo_servico, prestador.codigo_nbs) == ("02658", "118054000")
+    assert prestador.ibs_cbs == IbsCbs("100301", "000", "000001")
 
 
 @pytest.mark.parametrize(("asked", "told"), [(False, False), (True, True)])

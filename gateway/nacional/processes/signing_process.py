@@ -1,4 +1,4 @@
-"""Makes and signs national documents in processes of their own, bounded, which keep no key longer than one document.
+"""Makes and signs documents in processes of their own, bounded, which keep no key longer than one document.
 
 A process is given one request a line and answers one line; it ends with its input. Its parent holds two at most.
 """
@@ -10,7 +10,7 @@ import base64
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -23,10 +23,11 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict, StringConstraints, Type
 
 from gateway import process_apart
 from gateway.certificate.connections import OpenA1
-from gateway.keys import ChaveNFSe
+from gateway.keys import ChaveNFSe, ChaveRPS
 from gateway.nacional import dps, event, payload
 from gateway.nacional.layouts import Layout, layout_for
 from gateway.nacional.signature import sign
+from gateway.paulistana import rps
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.documents import load
 from state_machine.protocol.channel import Ambiente
@@ -134,6 +135,10 @@ class Signers:
         about = {"nota": chave, "autor": autor, "codigo": motivo.codigo.value, "texto": motivo.texto}
         return await self._signed({"cancelamento": about, **_common(ambiente, agora, with_)})
 
+    async def city(self, message: Mapping[str, Any], with_: OpenA1) -> Signed | Unfit:
+        """Make a signed message to the city of São Paulo: what and of whom, as JSON. Raises ``SigningError``."""
+        return await self._signed({"municipio": dict(message), **_pem(with_)})
+
     async def aclose(self) -> None:
         """End the processes that are idle; one at work ends with its document."""
         self.documents = 0
@@ -203,9 +208,12 @@ def _common(ambiente: Ambiente, agora: datetime, with_: OpenA1) -> dict[str, str
     return {
         "ambiente": ambiente.value,
         "agora": agora.isoformat(),
-        "chave": with_.chave.decode(),
-        "cadeia": with_.cadeia.decode(),
+        **_pem(with_),
     }
+
+
+def _pem(with_: OpenA1) -> dict[str, str]:
+    return {"chave": with_.chave.decode(), "cadeia": with_.cadeia.decode()}
 
 
 async def _exchange(child: _Child, line: bytes) -> bytes:
@@ -228,8 +236,10 @@ async def _end(child: _Child) -> None:
 
 def made(asked: dict[str, Any]) -> dict[str, Any]:
     """Answer one request: ``xml`` in base64, ``serve`` for a check that found nothing, or ``porque`` there is none."""
-    ambiente, agora = Ambiente(asked["ambiente"]), datetime.fromisoformat(asked["agora"])
     try:
+        if "municipio" in asked:
+            return {"xml": base64.b64encode(_to_the_city(asked["municipio"], *_identity(asked))).decode()}
+        ambiente, agora = Ambiente(asked["ambiente"]), datetime.fromisoformat(asked["agora"])
         if "conferir" in asked:
             _dps(asked["conferir"], ambiente, agora, asked.get("nt009"))
             return {"serve": True}
@@ -266,6 +276,22 @@ def _signed(asked: dict[str, Any], ambiente: Ambiente, agora: datetime) -> str:
         reference, xml, layout = _cancellation(asked["cancelamento"], ambiente, agora)
     key, certificate = _identity(asked)
     return base64.b64encode(sign(xml, reference, key, certificate, layout.digest)).decode()
+
+
+def _to_the_city(asked: dict[str, Any], key: RSAPrivateKey, certificate: x509.Certificate) -> bytes:
+    pair, leiaute, cnpj = (key, certificate), asked["leiaute"], asked.get("cnpj", "")
+    if "envio" in asked:
+        made = rps.recibo_of(load(asked["envio"].encode()), date.fromisoformat(asked["hoje"]))
+        return rps.envio(made, leiaute, *pair)
+    if "consulta" in asked:
+        return rps.consulta(ChaveRPS.parse(asked["consulta"]), cnpj, leiaute, *pair)
+    if "nota" in asked:
+        return rps.consulta_nota(asked["nota"], asked["numero"], cnpj, leiaute, *pair)
+    if "periodo" in asked:
+        days = date.fromisoformat(asked["inicio"]), date.fromisoformat(asked["fim"])
+        return rps.periodo(asked["periodo"], *days, asked["pagina"], leiaute, *pair)
+    digits = asked["digitos"]
+    return rps.cancelamento(asked["cancelamento"], asked["numero"], cnpj, leiaute, *pair, digitos=digits)
 
 
 def _identity(asked: dict[str, Any]) -> tuple[RSAPrivateKey, x509.Certificate]:

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from persistence.db.engine import Database
-from persistence.fiscal import intents
+from persistence.fiscal import emissions, intents
 from persistence.fiscal.intents import NovaEmissao, integration_id
 from state_machine.documents import ConteudoServico
 from state_machine.protocol.channel import conversation
@@ -81,6 +81,22 @@ async def test_a_confirmation_waits_for_the_disk(database: Database, set_to: str
         assert (await connection.exec_driver_sql(SETTING)).scalar_one() == waits
     async with database.transaction() as connection:
         assert (await connection.exec_driver_sql(SETTING)).scalar_one() == before
+
+
+async def test_bytes_that_are_made_anew_keep_those_before_them(database: Database) -> None:
+    """A form that was refused for certain gives way to another under the same number; none of both is lost."""
+    nova = await _another(database, a_preparar=True)
+    async with database.transaction() as connection:
+        stored = await intents.create(connection, nova)
+    update = "UPDATE nfse_emissao SET a_preparar = true WHERE id = $1"
+    for made in (b"<one/>", b"<two/>"):
+        await database.pool.execute(update, stored)
+        async with database.transaction() as connection:
+            [tarefa] = [each for each in await emissions.claim(connection, 50, 60.0) if each.id == stored]
+            await intents.prepared(connection, tarefa, made)
+        await database.pool.execute("UPDATE nfse_emissao SET lease_until = NULL, proxima_acao_em = now()")
+    kept = await row(database, "nfse_emissao", stored)
+    assert (kept["bytes"], kept["bytes_antes"]) == (b"<two/>", [b"<one/>"])
 
 
 @pytest.mark.parametrize(("perguntar", "status"), [(True, "desconhecido"), (False, "pendente")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -122,6 +123,20 @@ async def test_a_lost_answer_leaves_it_open_for_whoever_asks(database: Database,
     async with database.transaction() as connection:
         assert operation.key in {each.key for each in await open_records(connection, 1000)}
     assert await _begin(database, operation) == {operation.key}
+
+
+async def test_other_bytes_take_the_place_of_those_that_nobody_holds(database: Database, operation: Operation) -> None:
+    """What was seen absent may be made anew; under a live lease, or after a success, it is another's."""
+    other = replace(operation, input_hash="f" * 64)
+    await _begin(database, operation)
+    async with database.transaction() as connection:
+        await records.replace_input(connection, other)
+    assert await _begin(database, other) == set()
+    async with database.transaction() as connection:
+        records.leave_open(connection, operation, "ReadTimeout")
+    async with database.transaction() as connection:
+        await records.replace_input(connection, other)
+    assert await _begin(database, other) == {other.key}
 
 
 async def test_many_are_taken_in_one_statement(database: Database) -> None:

@@ -531,6 +531,28 @@ def test_what_the_company_must_repair_is_told_at_once():
     assert after_send(andamento(S.PENDENTE), Misconfigured("E0715", refazer=True), depois(), POLITICA).refazer
 
 
+def test_a_form_that_is_refused_is_made_anew_once_no_call_is_in_doubt() -> None:
+    """The same invoice goes in the other form; while an earlier call is undecided, it is asked for first."""
+    other = NotSent("the city asks for layout 1", refazer=True)
+    passo = after_send(andamento(S.PENDENTE), other, depois(), CIDADE)
+    assert (passo.status, passo.refazer, passo.andamento.duvida) == (S.PENDENTE, True, False)
+    assert not after_send(andamento(S.PENDENTE), NotSent("ConnectError"), depois(), CIDADE).refazer
+    asked = after_send(andamento(S.PENDENTE, duvida=True), other, depois(), CIDADE)
+    assert (asked.status, asked.refazer, asked.andamento.ausencias) == (S.DESCONHECIDO, True, 0)
+
+
+def test_an_absence_counts_only_once_the_sending_is_old_enough() -> None:
+    """What was sent a moment ago may still be on its way; a first absence that is too early is none."""
+    natureza = Natureza(absence_age=timedelta(seconds=210), absence_spacing=timedelta(seconds=60), absences=2)
+    politica, sent = POLITICA.de(natureza), replace(andamento(S.DESCONHECIDO, duvida=True), sent_at=AGORA)
+    early = after_query(sent, Absent(), AGORA + timedelta(seconds=200), politica)
+    assert (early.status, early.andamento.ausente_desde, early.daqui) == (S.DESCONHECIDO, None, 10)
+    first = after_query(early.andamento, Absent(), AGORA + timedelta(seconds=210), politica)
+    assert (first.status, first.andamento.ausencias) == (S.DESCONHECIDO, 1)
+    sure = after_query(first.andamento, Absent(), AGORA + timedelta(seconds=270), politica)
+    assert sure.status is S.PENDENTE
+
+
 COM_REFERENCIA = POLITICA.de(Natureza(reference=str.upper))
 
 

@@ -44,7 +44,11 @@ MOTIVOS: Final[Mapping[str, str]] = {
     SnapshotReason.WEBHOOK_SUCCESS: "autorizada",
     SnapshotReason.WEBHOOK_REJECTED: "recusada",
 }
-CANAIS: Final[Mapping[str, str]] = {"plugnotas": "PlugNotas", "nacional": "Emissor Nacional"}
+CANAIS: Final[Mapping[str, str]] = {
+    "plugnotas": "PlugNotas",
+    "nacional": "Emissor Nacional",
+    "paulistana": "Nota Paulistana",
+}
 CAUSAS: Final[Mapping[str, tuple[str, str]]] = {
     "erro": ("com a equipe", "bad"),
     "recusa_nossa": ("recusa que a equipe resolve", "bad"),

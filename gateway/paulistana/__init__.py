@@ -1,0 +1,1 @@
+"""São Paulo's own channel, the Nota Fiscal Paulistana: an RPS becomes a note over SOAP."""
