@@ -120,8 +120,8 @@ YEAR: Final = Cued(
     r"20)\d{2}\b(?![.,]\d|\s*reais)|(?<![\w.,$/-])20[12]\d/(?:20)?[123]\d(?![\w/])",
     signs=("19", "20"),
 )
-# "valor de 2024" names a price; "nota de 1950" does too, but "nota de 2024" may be one of that year.
-PRICED: Final = re.compile(r"\b(?:valor|total|preco|quantia|custo|custou)(?: (?:total|final|bruto|liquido))? $")
+# "valor de 2024", "metade de 2000" name a price; "nota de 1950" does too, but "nota de 2024" may be one of that year.
+PRICED: Final = re.compile(r"\b(?:valor|total|preco|quantia|custo|custou|metade|sinal|entrada|parcela)(?: (?:total|final|bruto|liquido))? $")
 NOTE_OF: Final = re.compile(r"\b(?:notas?|nf|nfs-?e|recibo|fatura)(?: fiscal)?(?: de servicos?)? $")
 LATE_YEARS: Final = range(2015, 2041)
 RESOLUTION: Final = Cued(
