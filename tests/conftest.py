@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import shutil
 import tempfile
@@ -25,6 +26,8 @@ from tests.nightly import size
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
+
+gc.set_threshold(50_000, 20, 100)  # as in the house (bot/cli/words.py)
 
 # What the house logs in this process is captured with the test. Structlog's own default renders every traceback with
 # all its locals: seconds of one core for each, in which nothing else runs.

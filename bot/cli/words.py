@@ -6,6 +6,7 @@ Turns what keeps the program from starting or going on into one sentence for an 
 from __future__ import annotations
 
 import difflib
+import gc
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -121,8 +122,15 @@ _OF_CLONES: Final = frozenset({"demo", "chat", "storm", "bench", "evaluate"})  #
 _ANY: Final = "Não há esse comando, ou sobrou uma palavra."
 
 
+# How many objects are made before the cycle collector looks at them, and how often before it looks at older ones too.
+# With Python's own (700, 10, 10) it took a seventh of the imports' time, and looked 111 times during 40,000 webhooks,
+# 0.8 ms each, for nothing.
+COLLECT: Final = (50_000, 20, 100)
+
+
 def run(app: typer.Typer) -> None:
     """Run the command that was typed, and end the process with its status."""
+    gc.set_threshold(*COLLECT)
     command: Any = typer.main.get_command(app)
     _translate(command)
     try:

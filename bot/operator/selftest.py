@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,10 +34,11 @@ TESTS_SECONDS = 5_400.0  # measured: 13 min on two quiet cores, 30 min on busy o
 NIGHT_SECONDS = 86_400.0  # the long sizes take hours
 LAST_WORDS_SECONDS = 10.0  # for the stacks of a step that is ended
 PYTEST = ("testes", ("-m", "pytest"), TESTS_SECONDS)
+TYPES = ("tipos", ("-m", "mypy"), QUICK_SECONDS)
 STEPS: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("estilo", ("-m", "ruff", "check", "."), QUICK_SECONDS),
     ("formato", ("-m", "ruff", "format", "--check", "."), QUICK_SECONDS),
-    ("tipos", ("-m", "mypy"), QUICK_SECONDS),
+    TYPES,
     ("camadas", ("-c", LINT_IMPORTS), QUICK_SECONDS),
     PYTEST,
 )
@@ -75,17 +77,25 @@ def run(args: list[str]) -> int:
         more = [arg for arg in args if arg != NIGHTLY]
         env[PROFILE] = "nightly"
         steps = steps if more else (*steps, MUTANTS)
+    tests = (PYTEST[0], (*PYTEST[1], *more), NIGHT_SECONDS if NIGHTLY in args else TESTS_SECONDS)
+    return _all_of([tests if step is PYTEST else step for step in steps], env)
+
+
+def _all_of(steps: Sequence[tuple[str, tuple[str, ...], float]], env: Mapping[str, str]) -> int:
+    """Run the steps up to the first that fails; the types are read beside those that follow, which often wait."""
     code = 0
-    for step in steps:
-        name, command, seconds = step
-        Console(stderr=True).rule(name, align="left")
-        if step is PYTEST:
-            command = (*command, *more)
-            seconds = NIGHT_SECONDS if NIGHTLY in args else seconds
-        code = _bounded(name, command, env, seconds)
-        if code:
-            break
-    return code
+    types: Future[int] | None = None
+    with ThreadPoolExecutor() as beside:
+        for step in steps:
+            Console(stderr=True).rule(step[0], align="left")
+            if step is TYPES:
+                types = beside.submit(_bounded, *step, env)
+            elif code := _bounded(*step, env):
+                break
+        untrue = types.result() if types else 0
+    if untrue:
+        Console(stderr=True).print("prosa test: os tipos não estão certos; o que o mypy disse está acima.")
+    return code or untrue
 
 
 def changed() -> list[str]:
@@ -130,7 +140,7 @@ def _git(*words: str) -> list[str]:
     return said.stdout.splitlines()
 
 
-def _bounded(name: str, command: Sequence[str], env: Mapping[str, str], seconds: float) -> int:
+def _bounded(name: str, command: Sequence[str], seconds: float, env: Mapping[str, str]) -> int:
     """Run one step; ended, with whatever it started, when it takes longer or when we are killed."""
     words = [sys.executable, *command]
     leash = die_with_parent(signal.SIGKILL)

@@ -121,7 +121,9 @@ YEAR: Final = Cued(
     signs=("19", "20"),
 )
 # "valor de 2024", "metade de 2000" name a price; "nota de 1950" does too, but "nota de 2024" may be one of that year.
-PRICED: Final = re.compile(r"\b(?:valor|total|preco|quantia|custo|custou|metade|sinal|entrada|parcela)(?: (?:total|final|bruto|liquido))? $")
+PRICED: Final = re.compile(
+    r"\b(?:valor|total|preco|quantia|custo|custou|metade|sinal|entrada|parcela)(?: (?:total|final|bruto|liquido))? $"
+)
 NOTE_OF: Final = re.compile(r"\b(?:notas?|nf|nfs-?e|recibo|fatura)(?: fiscal)?(?: de servicos?)? $")
 LATE_YEARS: Final = range(2015, 2041)
 RESOLUTION: Final = Cued(

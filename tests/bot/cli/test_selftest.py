@@ -38,6 +38,18 @@ def test_it_stops_at_the_first_step_that_fails(
     assert "formato" not in said.err
 
 
+def test_types_that_are_wrong_fail_a_run_whose_tests_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """They are read beside the tests, and a word at the end says where to look."""
+    (tmp_path / "tests").mkdir()
+    monkeypatch.setattr(selftest, "ROOT", tmp_path)
+    monkeypatch.setattr(selftest, "TYPES", types := ("tipos", ("-c", "raise SystemExit(1)"), 60.0))
+    monkeypatch.setattr(selftest, "STEPS", (types, ("testes", ("-c", ""), 60.0)))
+    assert selftest.run([]) == 1
+    assert "os tipos não estão certos" in capfd.readouterr().err
+
+
 def test_an_installed_package_says_that_tests_need_a_clone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -64,7 +76,7 @@ def test_only_the_whole_is_spread_over_the_cores(
     """What somebody picked, and the long sizes, run in one process, in order; other steps take no arguments."""
     ran: list[list[str]] = []
 
-    def remember(_name: str, command: Sequence[str], _env: object, _seconds: float) -> int:
+    def remember(_name: str, command: Sequence[str], _seconds: float, _env: object) -> int:
         ran.append(list(command))
         return 0
 
