@@ -164,12 +164,11 @@ WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL
 """
 _LOCK = "SELECT true FROM lanes WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL FOR NO KEY UPDATE"
 # A release within the commit that finishes the last rows; who waits may be in another process, and is rung for.
-_GIVE_BACK = f"""
-UPDATE lanes SET owner = NULL, lease_until = NULL, backoff_until = NULL,
-    ready_at = CASE WHEN pending_since IS NOT NULL THEN ready_at END
-WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL
-RETURNING CASE WHEN pending_since IS NOT NULL THEN pg_notify('{CHANNEL}', '') END
-"""  # noqa: S608 - our own constant
+GIVEN_BACK = """
+owner = NULL, lease_until = NULL, backoff_until = NULL, ready_at = CASE WHEN pending_since IS NOT NULL THEN ready_at END
+"""
+RING = f"CASE WHEN pending_since IS NOT NULL THEN pg_notify('{CHANNEL}', '') END"
+_GIVE_BACK = f"UPDATE lanes SET {GIVEN_BACK} WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL RETURNING {RING}"  # noqa: S608 - our own constants
 _FINISH = "UPDATE inbox SET estado = 1, feito_em = now() WHERE lane = $1 AND id = ANY($2::bigint[]) AND estado = 0"
 # The fence and the rows in one statement: a lock that had to wait sees the lane as it is then, not as it was.
 _DONE = """

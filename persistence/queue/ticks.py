@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from persistence.db.engine import Database
-from persistence.queue.lanes import Lease, LeaseLost
+from persistence.queue.lanes import GIVEN_BACK, RING, Lease, LeaseLost
 from persistence.queue.outbox import ORDEM, RANK, Tick
 from persistence.tables import TALVEZ_SAIU
 from persistence.tables.base import literals
@@ -29,6 +29,9 @@ WITH entrada AS MATERIALIZED (
 ), nossa AS MATERIALIZED (
     SELECT FROM lanes WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL AND (SELECT count(*) FROM presas) >= 0
     FOR NO KEY UPDATE
+), devolvida AS (
+    UPDATE lanes SET {GIVEN_BACK} WHERE lane = $1 AND epoch = $2 AND $8 AND EXISTS (SELECT FROM nossa)
+    RETURNING {RING} AS tocou
 ), contadas AS (
     UPDATE outbox o SET wamid = alvo.wamid, run_at = NULL, enviado_em = coalesce(o.enviado_em, now()),
         status = CASE WHEN {RANK} < alvo.posto THEN alvo.status ELSE o.status END
@@ -39,14 +42,15 @@ WITH entrada AS MATERIALIZED (
     WHERE lane = $1 AND id = ANY($3::bigint[]) AND estado = 0 AND EXISTS (SELECT FROM nossa)
     RETURNING id
 )
-SELECT (SELECT count(*) FROM feitas) AS feitas, (SELECT count(DISTINCT wamid) FROM contadas) AS contadas
+SELECT (SELECT count(*) FROM feitas) AS feitas, (SELECT count(DISTINCT wamid) FROM contadas) AS contadas,
+    (SELECT count(tocou) FROM devolvida)
 """  # noqa: S608 - our own constants
 
 
 async def apply(database: Database, lease: Lease, ids: Collection[int], ticks: Sequence[Tick]) -> int:
     """Apply ``ticks`` (of one message only the furthest counts) and finish the rows ``ids`` of the lane, fenced.
 
-    Returns how many of the messages are ours. Raises ``LeaseLost``.
+    The last rows of the lane end the lease too. Returns how many of the messages are ours. Raises ``LeaseLost``.
     """
     furthest: dict[str, Tick] = {}
     for tick in ticks:
@@ -55,7 +59,8 @@ async def apply(database: Database, lease: Lease, ids: Collection[int], ticks: S
             furthest[tick.wamid] = tick
     columns = [tick.columns() for tick in furthest.values()]
     wamids, numbers, statuses, ranks = zip(*columns, strict=True) if columns else ((), (), (), ())
-    arguments = (lease.lane, lease.epoch, list(ids), list(wamids), list(numbers), list(statuses), list(ranks))
+    ends = bool(lease.rest) and lease.rest.issubset(ids)
+    arguments = (lease.lane, lease.epoch, list(ids), list(wamids), list(numbers), list(statuses), list(ranks), ends)
     async with database.alone() as connection:  # of the turns' pool: a message's row may be locked by a turn
         row = (await connection.exec_driver_sql(_APPLY, arguments)).one()
     if row.feitas != len(ids):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -87,3 +88,21 @@ async def test_rows_without_a_tick_of_ours_are_done_all_the_same(ticked: Databas
     lease, ids = await held(ticked)
     assert await apply(ticked, lease, ids, []) == 0
     assert await ticked.pool.fetchval("SELECT count(*) FROM inbox WHERE estado = 0") == 0
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("more", [False, True])
+async def test_the_last_ticks_of_a_lane_give_it_back(ticked: Database, more: bool) -> None:
+    """Nobody waits for a lease to run out, and no worker is thought dead; what came meanwhile is claimed at once."""
+    lease, ids = await held(ticked, rows=2)
+    lease = replace(lease, rest=frozenset(ids))
+    if more:
+        await Inbox(ticked, debounce_seconds=0).put(
+            [Arrival("status:more", lease.lane, "status", {}, "c0", imediato=True)]
+        )
+    await apply(ticked, lease, ids[:1], [])
+    assert await ticked.pool.fetchval("SELECT owner FROM lanes WHERE lane = $1", lease.lane) == "w"
+    await apply(ticked, replace(lease, rest=frozenset(ids[1:])), ids[1:], [])
+    assert await ticked.pool.fetchval("SELECT owner FROM lanes WHERE lane = $1", lease.lane) is None
+    claimed = await Lanes(ticked, lease_seconds=30).claim("w2", 1)
+    assert [row.tentativas for _, rows in claimed for row in rows] == [0] * more
