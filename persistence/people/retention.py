@@ -52,13 +52,6 @@ def _delete(tabela: str, onde: str) -> str:
     return f"DELETE FROM {tabela} WHERE id IN ({_batch(tabela, onde)})"
 
 
-def _strip(onde: str) -> str:
-    found = _batch("session_snapshot", f"{_FINAL} AND {_WORDS} AND {_old('t.updated_at')} AND {onde}")
-    return f"UPDATE session_snapshot t SET {SEM_PALAVRAS}, telefone = NULL WHERE t.id IN ({found})"
-
-
-_JOURNAL = _batch("transicoes", f"{_old('t.em')} AND t.detalhe <> '{{}}'")
-_CALLS = _batch("gateway_tentativas", f"{_old('t.em')} AND (t.pedido IS NOT NULL OR t.resposta IS NOT NULL)")
 # The rows that refer to a stranger's conversation go in the same statement: foreign keys are checked at its end.
 _STRANGERS = f"""
 WITH t AS (
@@ -77,25 +70,96 @@ DELETE FROM conversas USING t WHERE conversas.conversa = t.conversa
 
 # By its key a warning of 30 days is known to have been given; it names a company and a day.
 _NO_WARNING = "(t.tipo <> 'certificado' OR t.recebido_em < now() - interval '31 days')"
+# Meta repeats webhooks for seven days: until then a row's key is what keeps a repetition from being new.
+_TICKS = "t.estado = 1 AND t.tipo IN ('status', 'gateway', 'aviso_meta')"
+_KEPT_FOR_META: Final = 8  # days
+RESTART: Final = "7 days"
 
-# What each kind is bound to in ``Prazos``, and the statement that forgets one batch of it.
+# Small tables, what each kind is bound to in ``Prazos``, and the statement that forgets one batch of it.
 VARREDURAS: Final[tuple[tuple[str, str], ...]] = (
-    ("mensagens", _delete("inbox", f"t.estado <> 0 AND {_old('t.recebido_em')} AND {_NO_WARNING}")),  # set aside, too
-    ("mensagens", _delete("outbox", f"t.run_at IS NULL AND {_old('t.criado_em')}")),
     ("mensagens", _delete("anotacao", _old("t.em"))),
     ("mensagens", _delete("cliente_apelido", _old("t.usado_em"))),  # words of people, as messages are
     ("mensagens", _delete("lotes", f"t.status <> 'PROCESSING' AND {_old('t.atualizado_em')}")),  # and their rows
-    ("mensagens", f"UPDATE transicoes SET detalhe = '{{}}' WHERE id IN ({_JOURNAL})"),
-    ("mensagens", _strip(f"{_EMITTED} AND NOT {_UNDER_WAY}")),
-    ("rascunhos", _strip(f"NOT {_EMITTED}")),
     ("estranhos", _STRANGERS),
-    ("chamadas", f"UPDATE gateway_tentativas SET pedido = NULL, resposta = NULL WHERE id IN ({_CALLS})"),
     ("entradas", _delete("staff_atraso", _old("t.livre_em"))),
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Passagem:
+    """A walk through a table that grows with the invoices: what is done to which rows, and which moment is a row's age.
+
+    A row comes to its age in the order of the ids, near enough: see ``sweep``.
+    """
+
+    nome: str
+    tabela: str
+    onde: str
+    momento: str
+    faz: str | None = None  # deleted, where nothing else is said
+
+    def statement(self) -> str:
+        """Return the statement for the rows of one stretch of ids."""
+        linhas = (
+            f"SELECT t.id FROM {self.tabela} t WHERE t.id > :desde AND t.id <= :ate AND {self.onde} ORDER BY t.id "
+            "FOR UPDATE SKIP LOCKED"
+        )
+        feito = f"UPDATE {self.tabela} t SET {self.faz}" if self.faz else f"DELETE FROM {self.tabela} t"
+        return f"{feito} WHERE t.id IN ({linhas})"
+
+
+def _stripped(nome: str, onde: str) -> Passagem:
+    old = f"{_FINAL} AND {_WORDS} AND {_old('t.updated_at')} AND {onde}"
+    return Passagem(nome, "session_snapshot", old, "created_at", f"{SEM_PALAVRAS}, telefone = NULL")
+
+
+TICKS: Final = Passagem("avisos", "inbox", f"{_TICKS} AND {_old('t.recebido_em')}", "recebido_em")
+PASSAGENS: Final[tuple[tuple[str, Passagem], ...]] = (
+    (
+        "mensagens",  # set aside, too
+        Passagem("entrada", "inbox", f"t.estado <> 0 AND {_old('t.recebido_em')} AND {_NO_WARNING}", "recebido_em"),
+    ),
+    ("mensagens", Passagem("saida", "outbox", f"t.run_at IS NULL AND {_old('t.criado_em')}", "criado_em")),
+    (
+        "mensagens",
+        Passagem("jornal", "transicoes", f"{_old('t.em')} AND t.detalhe <> '{{}}'", "em", "detalhe = '{}'"),
+    ),
+    ("mensagens", _stripped("emitidas", f"{_EMITTED} AND NOT {_UNDER_WAY}")),
+    ("rascunhos", _stripped("rascunhos", f"NOT {_EMITTED}")),
+    (
+        "chamadas",
+        Passagem(
+            "chamadas",
+            "gateway_tentativas",
+            f"{_old('t.em')} AND (t.pedido IS NOT NULL OR t.resposta IS NOT NULL)",
+            "em",
+            "pedido = NULL, resposta = NULL",
+        ),
+    ),
+)
+_POINT = f"""
+INSERT INTO varredura AS v (nome) VALUES (:nome) ON CONFLICT (nome) DO UPDATE SET
+    desde = CASE WHEN v.recomeco < now() - interval '{RESTART}' THEN 0 ELSE v.desde END,
+    recomeco = CASE WHEN v.recomeco < now() - interval '{RESTART}' THEN now() ELSE v.recomeco END
+RETURNING desde
+"""
+_MOVED = "UPDATE varredura SET desde = :ate WHERE nome = :nome"
+
+
+def stretch(passagem: Passagem) -> str:
+    """Return the query for the next ids: how many, up to which, and the first that is too young."""
+    return f"""
+SELECT count(*) AS lidas, max(id) AS ate, min(id) FILTER (WHERE NOT {_old("t." + passagem.momento)}) AS nova
+FROM (SELECT id, {passagem.momento} FROM {passagem.tabela} WHERE id > :desde ORDER BY id LIMIT :lote) t
+"""
+
+
 async def sweep(database: Database, prazos: Prazos) -> int:
-    """Forget everything whose time is over, each batch in a transaction of its own; returns how many rows."""
+    """Forget everything whose time is over, each batch in a transaction of its own; returns how many rows.
+
+    Of a table that grows with the invoices only the rows behind the last stretch are looked at, up to the first that
+    is too young. What could not go then, since its emission was under way, is found once more within a week.
+    """
     total = 0
     for kind, statement in VARREDURAS:
         days: int = getattr(prazos, kind)
@@ -107,4 +171,31 @@ async def sweep(database: Database, prazos: Prazos) -> int:
             total += done
             if done < BATCH:
                 break
+    for kind, passagem in PASSAGENS:
+        if days := getattr(prazos, kind):
+            total += await _pass(database, passagem, days)
+    return total
+
+
+async def forget_ticks(database: Database) -> int:
+    """Delete ticks and hints that Meta repeats no more; returns how many rows."""
+    return await _pass(database, TICKS, _KEPT_FOR_META)
+
+
+async def _pass(database: Database, passagem: Passagem, days: int) -> int:
+    """Go on where the last sweep stopped, for ``BATCHES`` stretches at most."""
+    statement = passagem.statement()
+    total = 0
+    for _ in range(BATCHES):
+        async with database.transaction() as connection:
+            point = {"nome": passagem.nome}
+            desde = (await connection.execute(sa.text(_POINT), point)).scalar_one()
+            bounds = {"dias": days, "desde": desde}
+            lida = (await connection.execute(sa.text(stretch(passagem)), {**bounds, "lote": BATCH})).one()
+            if lida.ate is not None:
+                total += (await connection.execute(sa.text(statement), {**bounds, "ate": lida.ate})).rowcount
+                ate = lida.nova - 1 if lida.nova is not None else lida.ate
+                await connection.execute(sa.text(_MOVED), {**point, "ate": ate})
+        if lida.nova is not None or lida.lidas < BATCH:
+            break
     return total

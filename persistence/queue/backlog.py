@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
+from persistence.people.retention import forget_ticks
 from persistence.queue.inbox import CHANNEL
 from persistence.tables import StatusSaida
 from persistence.tables.base import literals
@@ -49,13 +50,6 @@ ON CONFLICT (lane) DO UPDATE SET ready_at = now(), pending_since = now(), backof
 """
 _REOPEN = """
 UPDATE inbox SET estado = 0, tentativas = 0, interpretacao = NULL WHERE id = $1 AND estado = 2 RETURNING lane
-"""
-# Meta repeats webhooks for seven days: until then a row's key is what keeps a repetition from being new.
-_PRUNE_ROWS = """
-DELETE FROM inbox WHERE id IN (
-    SELECT id FROM inbox WHERE estado = 1 AND tipo IN ('status', 'gateway', 'aviso_meta')
-        AND recebido_em < now() - interval '8 days' ORDER BY id LIMIT 20000
-)
 """
 # Only lanes whose work is idempotent: a lane made anew starts its fencing epochs again.
 _PRUNE_LANES = """
@@ -123,9 +117,9 @@ class Backlog:
 
     async def prune(self) -> int:
         """Delete ticks and hints older than Meta's redelivery, and their idle lanes; returns how many rows."""
-        status: str = await self._database.pool.execute(_PRUNE_ROWS)
+        forgotten = await forget_ticks(self._database)
         await self._database.pool.execute(_PRUNE_LANES)
-        return int(status.removeprefix("DELETE "))
+        return forgotten
 
     async def replay(self, row_id: int) -> bool:
         """Give a quarantined row five new attempts and a fresh interpretation; False when it is not quarantined."""

@@ -246,6 +246,14 @@ inbox = sa.Table(
     sa.Index("ix_inbox_quarantined", "id", postgresql_where=sa.text("estado = 2")),
 )
 
+varredura = sa.Table(
+    "varredura",  # how far each sweep through a growing table has come (persistence/people/retention.py)
+    metadata,
+    sa.Column("nome", sa.Text, primary_key=True),
+    sa.Column("desde", sa.BigInteger, nullable=False, server_default="0"),  # the last id that it has looked at
+    now("recomeco"),
+)
+
 lanes = sa.Table(
     "lanes",
     metadata,

@@ -1,0 +1,20 @@
+"""Sweeps through tables that grow with the invoices remember how far they have come."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0069"
+down_revision = "0066"
+branch_labels = depends_on = None
+
+
+def upgrade() -> None:
+    """Add their table."""
+    op.create_table(
+        "varredura",
+        sa.Column("nome", sa.Text, primary_key=True),
+        sa.Column("desde", sa.BigInteger, nullable=False, server_default="0"),
+        sa.Column("recomeco", sa.TIMESTAMP(timezone=True), nullable=False, server_default=sa.func.now()),
+    )
