@@ -67,7 +67,7 @@ WHERE l.lote_id = $1 AND lotes.id = $1 AND l.estado = '{EstadoLinha.PENDING}'
 """
 # A domain has its share of a minute, whoever's the mails are; two workers at the same moment may exceed it by one.
 # The batch's row is locked first, as by everybody who changes rows: a stop or a new owner comes before or after.
-_NEXT = f"""
+NEXT = f"""
 WITH nosso AS MATERIALIZED (
     SELECT id, empresa_id FROM lotes
     WHERE id = $1 AND epoch = $2 AND status = '{StatusLote.PROCESSING}' AND estado = '{EstadoLote.PROCESSANDO}'
@@ -76,11 +76,13 @@ WITH nosso AS MATERIALIZED (
     SELECT split_part(email, '@', 2) AS dominio FROM lote_linhas
     WHERE last_attempt > now() - interval '1 minute' GROUP BY 1 HAVING count(*) >= $4
 ), proxima AS (
-    SELECT l.id FROM lote_linhas l JOIN nosso ON l.lote_id = nosso.id
-    WHERE l.estado = '{EstadoLinha.PENDING}' AND (l.a_partir_de IS NULL OR l.a_partir_de <= now())
-        AND NOT EXISTS (SELECT FROM email_suprimido s WHERE s.empresa_id = nosso.empresa_id AND s.email = l.email)
-        AND NOT EXISTS (SELECT FROM cheios WHERE dominio = split_part(l.email, '@', 2))
-    ORDER BY l.id LIMIT 1
+    SELECT l.id FROM lote_linhas l
+    WHERE l.lote_id = $1 AND l.estado = '{EstadoLinha.PENDING}' AND EXISTS (SELECT FROM nosso)
+        AND (l.a_partir_de IS NULL OR l.a_partir_de <= now())
+        AND NOT EXISTS (SELECT FROM email_suprimido s
+            WHERE s.empresa_id = (SELECT empresa_id FROM nosso) AND s.email = l.email)
+        AND split_part(l.email, '@', 2) <> ALL (SELECT dominio FROM cheios)
+    ORDER BY l.lote_id, l.estado, l.id LIMIT 1
 )
 UPDATE lote_linhas l SET estado = '{EstadoLinha.PROCESSING}', attempts = attempts + 1, last_attempt = now(),
     external_id = coalesce(external_id, '<' || 'lote-' || l.lote_id || '-' || l.id || '@' || $3 || '>'),
@@ -166,7 +168,7 @@ async def next_row(connection: Connection, batch: TakenBatch, domain: str, per_m
 
     ``domain``: the right side of Message-IDs. ``per_minute``: mails to one domain, ``None`` for any number.
     """
-    return (await connection.exec_driver_sql(_NEXT, (batch.id, batch.epoch, domain, per_minute))).one_or_none()
+    return (await connection.exec_driver_sql(NEXT, (batch.id, batch.epoch, domain, per_minute))).one_or_none()
 
 
 async def settle(connection: Connection, batch: TakenBatch, row_id: int, settled: Settled) -> bool:

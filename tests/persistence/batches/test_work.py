@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from proofs.demo.world import COMPANY
 from state_machine.mailing.delivery import MailAccepted, MailDeferred, MailLost, MailUnreachable, settle
 from state_machine.protocol.channel import Canal
 from tests.made_batches import QUEM, company, confirmed, listed
+from tests.owner import as_owner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -232,6 +234,31 @@ async def test_who_says_no_meanwhile_gets_nothing(database: Database) -> None:
     async with database.transaction() as connection:
         assert await work.leave(connection, batch) == "concluido"
     assert await database.pool.fetchval("SELECT estado FROM lote_linhas ORDER BY id LIMIT 1") == "INVALID"
+
+
+FILL = """
+INSERT INTO lote_linhas (lote_id, chave, linha, token, email, estado, last_attempt)
+SELECT $1, n + $2::int, n + $2::int, n + $2::int, 'a' || n || '@test.com.br',
+    CASE WHEN n % 100 = 0 THEN 'PENDING' ELSE 'DONE' END,
+    CASE WHEN n % 100 <> 0 THEN now() - interval '1 hour' END
+FROM (SELECT generate_series(1, $3::int) AS n) AS linhas
+"""
+
+
+async def test_the_next_mail_of_a_long_list_is_found_as_fast_as_that_of_a_short_one(database: Database) -> None:
+    """In so many buffers, whether or not anybody has analysed the table."""
+    lote_id = await confirmed(database, "test.csv", "user@test.com.br")
+    batch = await taken(database, lote_id)
+    found = []
+    for rows, analysed in ((1_000, False), (40_000, False), (0, True)):
+        before = await database.pool.fetchval("SELECT max(linha) FROM lote_linhas")
+        await database.pool.execute(FILL, lote_id, before, rows)
+        if analysed:
+            await as_owner(database.pool, "ANALYZE lote_linhas")
+        explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {work.NEXT}"
+        [plan] = json.loads(await database.pool.fetchval(explain, batch.id, batch.epoch, "empresa.com.br", 1000))
+        found.append(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"])
+    assert max(found) <= 60, found  # most of them to write the row
 
 
 async def test_a_second_lost_answer_is_the_last(database: Database) -> None:
