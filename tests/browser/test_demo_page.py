@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import re
 import shutil
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 import sqlalchemy as sa
+from PIL import Image
 from playwright.async_api import expect
 
 import proofs.demo.world
@@ -42,7 +45,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-SCREENSHOT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "demo.png"
+PICTURE = Path(__file__).resolve().parents[2] / "docs" / "assets" / "lost-answer.gif"  # of the README
 WINDOWS: dict[str, ViewportSize] = {"phone": {"width": 390, "height": 844}, "desktop": {"width": 1440, "height": 900}}
 THEMES = ("light", "dark")
 expect.set_options(timeout=PATIENCE * 1000)
@@ -137,9 +140,7 @@ async def visit(
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("window", WINDOWS)
-async def test_a_full_message_and_a_confirmation(
-    browser: Browser, demo: Demo, window: str, theme: Theme, tmp_path: Path
-) -> None:
+async def test_a_full_message_and_a_confirmation(browser: Browser, demo: Demo, window: str, theme: Theme) -> None:
     """One message, one press: the PDF and the XML open, and the inside shows the state and the gateway's book."""
     async with visit(browser, demo, window, theme) as ana:
         await ana.say(FULL, "PADARIA DO ZÉ LTDA")
@@ -160,12 +161,6 @@ async def test_a_full_message_and_a_confirmation(
         await expect(ana.page.get_by_test_id("ledger-row").last).to_contain_text("autorizada")
         await expect(ana.page.get_by_test_id("ledger-row").last).to_contain_text("ANA DESIGN ME · PlugNotas")
         await expect(ana.page.get_by_test_id("placar")).not_to_contain_text("a mais")
-        if (window, theme) == ("desktop", "light"):
-            wanted = os.environ.get("PROSA_SCREENSHOTS") == "1"
-            target = SCREENSHOT if wanted else tmp_path / SCREENSHOT.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            await ana.page.screenshot(path=target)
-            assert target.stat().st_size > 20_000
 
 
 @pytest.mark.parametrize("window", WINDOWS)
@@ -224,6 +219,29 @@ async def test_the_keyboard_is_enough(browser: Browser, demo: Demo) -> None:
         await bruno.documents()
 
 
+@asynccontextmanager
+async def filmed(page: Page) -> AsyncIterator[None]:
+    """With ``PROSA_SCREENSHOTS=1`` make the README's moving picture of what the page shows meanwhile."""
+    if os.environ.get("PROSA_SCREENSHOTS") != "1":
+        yield
+        return
+    frames: list[Image.Image] = []
+
+    async def roll() -> None:
+        while True:
+            shot = Image.open(io.BytesIO(await page.screenshot()))
+            frames.append(shot.resize((1080, 675)).quantize(64, dither=Image.Dither.NONE))
+
+    await page.evaluate("scrollTo(0, 0)")
+    async with asyncio.TaskGroup() as group:
+        camera = group.create_task(roll())
+        yield
+        await asyncio.sleep(2)  # for the eyes of who looks at it
+        camera.cancel()
+    told = [frames[0], *(frame for before, frame in pairwise(frames) if frame != before)]
+    told[0].save(PICTURE, save_all=True, append_images=told[1:], duration=[900] * (len(told) - 1) + [4000], loop=0)
+
+
 async def test_a_lost_answer_is_told_as_it_happened(browser: Browser, demo: Demo) -> None:
     """The diary shows the POST, the lost answer, that no webhook came, what was found, and that there is one note.
 
@@ -238,10 +256,11 @@ async def test_a_lost_answer_is_told_as_it_happened(browser: Browser, demo: Demo
             async with asyncio.timeout(PATIENCE):
                 while demo.world.plugnotas.faults.setting(Fault(switch)) is None:  # noqa: ASYNC110 - no event
                     await asyncio.sleep(0.02)
-        await bruno.press("Confirmar", "autorizada · R$ 777,00")
-        await bruno.look("dentro")
         calls = bruno.page.get_by_test_id("call")
-        await expect(calls.filter(has_text="nenhuma 2ª nota")).to_contain_text("1 envio ao todo")
+        async with filmed(bruno.page):
+            await bruno.press("Confirmar", "autorizada · R$ 777,00")
+            await bruno.look("dentro")
+            await expect(calls.filter(has_text="nenhuma 2ª nota")).to_contain_text("1 envio ao todo")
         told = [await calls.nth(number).get_attribute("data-call") for number in range(await calls.count())]
         # the newest stand first; behind them are those of an earlier invoice of this phone
         assert next(call for call in told if call and call.startswith("submit")) == "submit Unknown", told
