@@ -454,7 +454,7 @@ class Invoice:
         if isinstance(evento, NotaAutorizada):
             hoje = row.recebido_em.astimezone(SAO_PAULO).date()
             avisos = (
-                messages.anulou(news.anulada) if news.anulada else None,
+                messages.nota_anulada(news.anulada) if news.anulada else None,
                 await self._mei.after(evento.emissao_id, hoje),
             )
             evento = replace(evento, aviso="\n\n".join(filter(None, avisos)) or None)
