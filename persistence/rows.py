@@ -169,6 +169,7 @@ class EmissionRow(RowKind):
 
     ``campo`` is the field that a refusal blames, ``outras`` the numbers of other notes of the same content.
     ``incerta``: it takes long, and the note may exist. ``troca``: what was refused is that it takes another's place.
+    ``anulada`` is the number of a note that the authority voided for this one.
     """
 
     tipo: ClassVar[str] = "emissao"
@@ -181,6 +182,7 @@ class EmissionRow(RowKind):
     campo: str | None = None
     incerta: bool = False
     troca: bool = False
+    anulada: str | None = None
 
     def to_payload(self) -> Mapping[str, Any]:
         """Return the JSON to store; that it takes long has a reason where the company must repair something."""
@@ -190,6 +192,7 @@ class EmissionRow(RowKind):
                 about | ({"motivo": self.motivo} if self.motivo else {}) | ({"incerta": True} if self.incerta else {})
             )
         details = {"numero": self.numero, "motivo": self.motivo, "outras": list(self.outras)}
+        details |= {"anulada": self.anulada} if self.anulada else {}
         return about | details | ({"campo": self.campo} if self.campo else {}) | ({"troca": True} if self.troca else {})
 
 

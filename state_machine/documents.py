@@ -290,9 +290,9 @@ def _mesma_descricao(um: str, outro: str) -> bool:
 
 
 def _mesmo_codigo(um: str, outro: str) -> bool:
-    """``1.05``, ``105``, ``0105`` and the national ``010501`` that a city makes of it are one service (LC 116/2003)."""
+    """``1.05``, ``105``, ``0105`` and the national ``010501`` are one service; so is a code without its zeros."""
     a, b = _item(um), _item(outro)
-    return a.startswith(b) or b.startswith(a)
+    return a.startswith(b) or b.startswith(a) or a.lstrip("0") == b.lstrip("0")
 
 
 def _item(codigo: str) -> str:

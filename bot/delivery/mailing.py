@@ -72,6 +72,12 @@ class Documents:
         fetched = await self._fetched(emissao_id, formato, kept)
         return kept.documento if isinstance(fetched, NotYet) and kept.documento and not kept.cancelada else fetched
 
+    async def page(self, emissao_id: int) -> str | None:
+        """Return where the authority shows a note, on a channel that gives no PDF of it."""
+        async with self._database.alone() as connection:
+            kept = await notes.document(connection, emissao_id, "pdf")
+        return kept.endereco if self._channels.of(kept.canal).natureza.page else None
+
     async def _fetched(self, emissao_id: int, formato: Literal["pdf", "xml"], kept: Guardado) -> Arquivo | NotYet:
         if kept.id_externo is None:
             return NotYet("the gateway has not named the note yet")
@@ -103,8 +109,10 @@ class Attachments:
         self._messenger = messenger
         self._link = link
 
-    async def prepare(self, arquivo: EnviarArquivo) -> DocumentoMidia | NotYet | Failure:
-        """Return the message to send, or why it can't be made now."""
+    async def prepare(self, arquivo: EnviarArquivo) -> Mensagem | NotYet | Failure:
+        """Return the message to send, or why it can't be made now; in the place of a PDF that is none, the page."""
+        if arquivo.formato == "pdf" and (page := await self._documents.page(arquivo.emissao_id)):
+            return Texto("\n\n".join(filter(None, (arquivo.legenda, f"A nota, na página da prefeitura: {page}"))))
         documento = await self._documents.fetch(arquivo.emissao_id, arquivo.formato)
         if isinstance(documento, NotYet):
             return documento

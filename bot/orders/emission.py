@@ -305,6 +305,8 @@ async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo:
             issued.replaced(connection, tarefa.id)
     if outras:  # the worst that can happen: people must look, and the user gets both
         log.error("two_notes_of_one_confirmation", emissao_id=tarefa.id, count=1 + len(outras))
+    if passo.anulada is not None:
+        log.error("note_superseded", emissao_id=tarefa.id, numero=passo.anulada)
     if tarefa.numerada and passo.nota and passo.andamento.status in _UNDER_ITS_NUMBER:
         told = passo.nota.numero_rps if tarefa.restored else None  # else no submission of it was forgotten
         if await numbering.stands_elsewhere(connection, tarefa.id, told):
@@ -327,6 +329,7 @@ async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo:
         explicacao.campo if explicacao else None,
         incerta=passo.texto is not None and passo.andamento.duvida,
         troca=explicacao is not None and explicacao.troca,
+        anulada=passo.anulada,
     )
     again = f":{tarefa.epoch}" if passo.aviso == "ainda_quer" else ""  # asked anew each day that it waits
     again = ":parada" if passo.texto is not None else again

@@ -41,6 +41,7 @@ from state_machine.protocol.emission import (
     Download,
     Finding,
     Found,
+    Issued,
     Misconfigured,
     Nota,
     NotReady,
@@ -60,6 +61,7 @@ NATUREZA: Final = Natureza(
     numbers="we",
     environments="each",
     prepares=True,
+    page=True,
     reference=short_reference,
 )
 SERVICE: Final = "https://nfews.prefeitura.sp.gov.br/lotenfe.asmx"
@@ -177,6 +179,8 @@ class Paulistana:
             return NotSent(_NO_TEST)
         result = await self._call(key.prestador, CallKind.SUBMISSION, "EnvioRPS", payload_, nota=str(key))
         said = outcome.submit_outcome(result, key.rps, key.prestador, leiaute)
+        if isinstance(said, Issued):  # made of these bytes, and the answer repeats none of them
+            said = replace(said, nota=replace(said.nota, referencia=_reference(payload_)))
         if not (isinstance(said, NotSent) and said.refazer):
             self._remade.discard(str(key))
             return said
@@ -314,6 +318,10 @@ def _key_of(message: bytes) -> CityKey:
         raise ValueError("the bytes are no RPS")
     inscricao, serie, numero = (chave.findtext(name) or "" for name in _KEY)
     return CityKey(cnpj, ChaveRPS(inscricao, serie, int(numero)))
+
+
+def _reference(message: bytes) -> str | None:
+    return rps.unmarked(parse(message).findtext("RPS/Discriminacao") or "")[1]
 
 
 _KEY: Final = ("InscricaoPrestador", "SerieRPS", "NumeroRPS")

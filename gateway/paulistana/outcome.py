@@ -141,11 +141,12 @@ class Reply:
 
 
 def explain(recusa: Rejected) -> Explicacao:
-    """Say in plain pt-BR why a note was refused, and which field repairs it; else in the city's own words."""
+    """Say in plain pt-BR why a note was refused, and which field repairs it; the city's own words go with it."""
     known = next((_EXPLAINED[code] for code in recusa.codigos if code in _EXPLAINED), None)
-    if known is None and recusa.codigos:
-        return Explicacao(f"a prefeitura de São Paulo respondeu “{recusa.mensagem}”", None, suporte=True)
-    return known or DESCONHECIDO
+    said = f"a prefeitura de São Paulo respondeu “{recusa.mensagem}”"
+    if known is None:
+        return Explicacao(said, None, suporte=True) if recusa.codigos else DESCONHECIDO
+    return replace(known, texto=f"{known.texto}; {said}")
 
 
 def read(result: Answer | NoAnswerError, *roots: str) -> Reply | str:

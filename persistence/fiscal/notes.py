@@ -51,6 +51,7 @@ _KEPT = (
         nfse_documento.c.conteudo,
         nfse_documento.c.mime,
         nfse_processada.c.status.label("nota"),
+        nfse_processada.c.url_pdf,
     )
     .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
     .outerjoin(
@@ -134,6 +135,7 @@ class Guardado:
     documento: Arquivo | None
     canal: Canal
     cancelada: bool
+    endereco: str | None  # where the authority shows it
 
 
 async def document(connection: Connection, emissao_id: int, formato: str) -> Guardado:
@@ -141,7 +143,8 @@ async def document(connection: Connection, emissao_id: int, formato: str) -> Gua
     row = (await connection.execute(_KEPT, {"b_emissao": emissao_id, "b_formato": formato})).one()
     documento = Arquivo(row.conteudo, row.mime) if row.conteudo is not None else None
     cancelada = row.nota == StatusNota.CANCELADO
-    return Guardado(row.prestador_cnpj, row.id_externo, documento, canal_of(row.canal, row.ambiente), cancelada)
+    canal = canal_of(row.canal, row.ambiente)
+    return Guardado(row.prestador_cnpj, row.id_externo, documento, canal, cancelada, row.url_pdf)
 
 
 async def store_document(connection: Connection, emissao_id: int, formato: str, documento: Arquivo) -> None:

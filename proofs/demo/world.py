@@ -106,6 +106,7 @@ def demo_settings(base: Settings, world: World, port: int) -> Settings:
     meta, gateway, urls = world.config.meta, world.config.plugnotas, world.urls
     national: dict[str, object] = {"nacional_sefin_url": urls.nacional_sefin, "nacional_adn_url": urls.nacional_adn}
     national["nacional_ca_file"] = Path(urls.nacional_ca_file) if urls.nacional_ca_file else None
+    national["paulistana_url"] = urls.paulistana
     national["icp_brasil_ca_file"] = national["nacional_ca_file"]  # the same made-up authority
     return base.model_copy(
         update={

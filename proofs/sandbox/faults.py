@@ -40,6 +40,7 @@ class Fault(StrEnum):
     NO_CRL = "lcr_indisponivel"  # SEFIN: E1206, nothing accepted
     CERTIFICATE = "certificado_recusado"  # SEFIN: E1203, nothing accepted
     NO_NUMBER = "aprovado_sem_numero"  # says authorised and gives no number
+    WRONG_ROOT = "raiz_errada"  # São Paulo: accepted, the answer is of no message that anybody knows
     NO_WEBHOOK = "sem_webhook"  # Meta: status webhooks only; a person's message is never lost
     WEBHOOK_DUPLICATED = "webhook_duplicado"
     WEBHOOK_LATE = "webhook_atrasado"

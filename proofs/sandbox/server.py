@@ -87,6 +87,10 @@ class Simulator(ABC):
     def error_body(self, status: int) -> dict[str, Any]:
         """Return the JSON that this service answers with ``status`` when it is in trouble."""
 
+    def error(self, status: int, **headers: str) -> web.Response:
+        """Answer with this service's trouble."""
+        return answer(self.error_body(status), status, **headers)
+
     def tls(self) -> ssl.SSLContext | None:
         """Return the context under which it listens, ``None`` for plain HTTP."""
         return None
@@ -192,9 +196,9 @@ class Simulator(ABC):
         if strike(Fault.DROP_BEFORE):
             return cut(request)
         if setting := strike(Fault.TOO_MANY):
-            return answer(self.error_body(429), 429, **{"Retry-After": str(max(1, round(setting.seconds)))})
+            return self.error(429, **{"Retry-After": str(max(1, round(setting.seconds)))})
         if strike(Fault.ERROR_500):
-            return answer(self.error_body(500), 500)
+            return self.error(500)
         if setting := strike(Fault.UNAVAILABLE):
             wait = {"Retry-After": str(max(1, round(setting.seconds)))}
             return web.Response(status=503, text=_HTML, content_type="text/html", headers=wait)
@@ -215,7 +219,7 @@ class Simulator(ABC):
             await asyncio.sleep(min(setting.seconds, HANG_LIMIT))
             return cut(request)
         if strike(Fault.ERROR_500_ACCEPTED):
-            return answer(self.error_body(500), 500)
+            return self.error(500)
         if strike(Fault.HTML_ACCEPTED):
             return web.Response(text=_HTML, content_type="text/html")
         if isinstance(response, web.Response) and isinstance(response.body, bytes) and strike(Fault.TRUNCATED):

@@ -17,6 +17,9 @@ from proofs.sandbox.model import ModelSimulator
 from proofs.sandbox.nacional.adn import AdnSimulator
 from proofs.sandbox.nacional.authority import Authority
 from proofs.sandbox.nacional.sefin import BASE, NacionalConfig, SefinSimulator, sefin_faults
+from proofs.sandbox.paulistana.lotenfe import BASE as LOTENFE
+from proofs.sandbox.paulistana.lotenfe import PaulistanaSimulator, paulistana_faults
+from proofs.sandbox.paulistana.rules import PaulistanaConfig
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig, PlugNotasSimulator
 
 if TYPE_CHECKING:
@@ -35,13 +38,14 @@ class Ports:
     model: int = 0
     sefin: int = 0
     adn: int = 0
+    paulistana: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Urls:
     """What to give the bot, named as its settings: ``whatsapp_api`` has the Graph version, ``openai_base`` the /v1.
 
-    The last three are there only in a world with the national channel; ``nacional_ca_file`` is a path.
+    The last four are there only in a world with their channel; ``nacional_ca_file`` is a path, of both channels.
     """
 
     whatsapp_api: str
@@ -52,6 +56,7 @@ class Urls:
     nacional_sefin: str | None = None
     nacional_adn: str | None = None
     nacional_ca_file: str | None = None
+    paulistana: str | None = None
 
     def as_dict(self) -> dict[str, str]:
         """Return a JSON shape of those that are there."""
@@ -62,12 +67,14 @@ class Urls:
 class WorldConfig:
     """How the world behaves; ``seed`` is that of all faults, ``knows_all`` the register's.
 
-    ``nacional`` opens SEFIN and ADN too, and makes their authority; without it a world starts as fast as ever.
+    ``nacional`` opens SEFIN and ADN too, ``paulistana`` the city of São Paulo; each makes their authority, and without
+    both a world starts as fast as ever.
     """
 
     meta: MetaConfig = field(default_factory=MetaConfig)
     plugnotas: PlugNotasConfig = field(default_factory=PlugNotasConfig)
     nacional: NacionalConfig | None = None
+    paulistana: PaulistanaConfig | None = None
     ports: Ports = field(default_factory=Ports)
     seed: int = 0
     fsync: bool = False
@@ -77,7 +84,8 @@ class WorldConfig:
 class World:
     """``async with World(home, bot_url=...) as world``: Meta, PlugNotas, the CNPJ register and a model, all over HTTP.
 
-    With ``config.nacional`` also SEFIN Nacional and the ADN, over HTTPS with ``authority``'s certificates.
+    With ``config.nacional`` also SEFIN Nacional and the ADN, with ``config.paulistana`` the city of São Paulo, over
+    HTTPS with ``authority``'s certificates.
 
     With a ``home`` the ledgers and files are kept there, and opening it again goes on; without, all is in memory.
     ``bot_url`` ("http://127.0.0.1:8080") may come later with ``connect``: webhooks wait until then.
@@ -117,14 +125,20 @@ class World:
         )
         self.model = ModelSimulator(ledger=ledger("model"), faults=Faults(seed=seed), port=ports.model)
         self._nacional: tuple[SefinSimulator, AdnSimulator] | None = None
+        self._paulistana: PaulistanaSimulator | None = None
+        self._authority: Authority | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
-        if self.config.nacional is not None:
-            national = replace(self.config.nacional, closed=self.config.nacional.closed | closed_companies())
+        city = self.config.paulistana
+        if self.config.nacional is not None or city is not None:
             if home is None:
                 self._scratch = tempfile.TemporaryDirectory(prefix="nacional-")
-            authority = Authority(home / "nacional" if home else Path(self._scratch.name if self._scratch else ""))
+            self._authority = Authority(
+                home / "nacional" if home else Path(self._scratch.name if self._scratch else "")
+            )
+        if self.config.nacional is not None:
+            national = replace(self.config.nacional, closed=self.config.nacional.closed | closed_companies())
             sefin = SefinSimulator(
-                authority,
+                self.authority,
                 national,
                 ledger=ledger("sefin"),
                 faults=sefin_faults(national, seed=seed),
@@ -132,6 +146,14 @@ class World:
             )
             adn = AdnSimulator(sefin, ledger=ledger("adn"), faults=Faults(seed=seed), port=ports.adn)
             self._nacional = sefin, adn
+        if city is not None:
+            self._paulistana = PaulistanaSimulator(
+                self.authority,
+                city,
+                ledger=ledger("paulistana"),
+                faults=paulistana_faults(city, seed=seed),
+                port=ports.paulistana,
+            )
         self._opened = AsyncExitStack()
         if bot_url is not None:
             self.connect(bot_url)
@@ -139,7 +161,8 @@ class World:
     @property
     def simulators(self) -> tuple[Simulator, ...]:
         """All of them, in the order they open."""
-        return (self.meta, self.plugnotas, self.cnpj, self.model, *(self._nacional or ()))
+        city = (self._paulistana,) if self._paulistana else ()
+        return (self.meta, self.plugnotas, self.cnpj, self.model, *(self._nacional or ()), *city)
 
     @property
     def sefin(self) -> SefinSimulator:
@@ -153,8 +176,17 @@ class World:
 
     @property
     def authority(self) -> Authority:
-        """Who makes A1 files that SEFIN and ADN take. Raises ``LookupError`` as the others."""
-        return self.sefin.authority
+        """Who makes A1 files that SEFIN, ADN and the city take. Raises ``LookupError`` in a world without them."""
+        if self._authority is None:
+            raise LookupError("this world has no national channel and no city: give WorldConfig one")
+        return self._authority
+
+    @property
+    def paulistana(self) -> PaulistanaSimulator:
+        """The city of São Paulo. Raises ``LookupError`` in a world without its channel."""
+        if self._paulistana is None:
+            raise LookupError("this world has no city: give WorldConfig(paulistana=PaulistanaConfig())")
+        return self._paulistana
 
     def _national(self) -> tuple[SefinSimulator, AdnSimulator]:
         if self._nacional is None:
@@ -172,7 +204,8 @@ class World:
             openai_base=f"{self.model.url}/v1",
             nacional_sefin=f"{self.sefin.url}{BASE}" if self._nacional else None,
             nacional_adn=self.adn.url if self._nacional else None,
-            nacional_ca_file=str(self.authority.ca_file) if self._nacional else None,
+            nacional_ca_file=str(self._authority.ca_file) if self._authority else None,
+            paulistana=f"{self.paulistana.url}{LOTENFE}" if self._paulistana else None,
         )
 
     def connect(self, bot_url: str) -> None:

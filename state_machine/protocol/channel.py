@@ -145,7 +145,8 @@ class Natureza:
     ``environments``: whether its address and credentials are of the installation's environment alone, or an adapter is
     opened for each. ``webhook``: it tells of changes by itself. ``prepares``: the worker has it make the bytes to send
     (``FiscalGateway.prepare``) of those that the turn stored. ``substitutes``: one submission makes a note and ends the
-    one that it names. ``draws``: a PDF is drawn here, of the note and its
+    one that it names. ``page``: a note has a public page (``Nota.url_pdf``), and no PDF.
+    ``draws``: a PDF is drawn here, of the note and its
     events at that moment, so a kept one is old. ``reference``: what a note of ours carries for a reference
     (``Nota.referencia``); under our key, one that carries another, or none, is not ours. ``None`` where a note has no
     place for it.
@@ -163,5 +164,6 @@ class Natureza:
     webhook: bool = False
     prepares: bool = False
     substitutes: bool = False
+    page: bool = False
     draws: bool = False
     reference: Callable[[str], str] | None = None

@@ -97,9 +97,13 @@ def after_send(andamento: Andamento, outcome: Outcome, agora: datetime, politica
             passo = replace(passo, motivo=motivo, suspender=motivo, refazer=refazer)
             return passo if texto is None or passo.daqui is None or passo.retida == "pessoa" else _saying(passo, texto)
         case Issued(nota, xml, anulada):
-            if anulada is not None:
-                return in_conflict(andamento, nota, f"the authority voided note {anulada} for this one")
-            return _with_note(replace(andamento, duvida=True, recusa=None), nota, xml, agora, politica)
+            passo = _with_note(replace(andamento, duvida=True, recusa=None), nota, xml, agora, politica)
+            standing = nota.numero and nota.situacao is Situacao.AUTORIZADA and passo.status is StatusEmissao.ENVIADO
+            if standing and politica.natureza.resend_is_destructive:
+                # The answer to these very bytes: while its content is awaited, absences would send them again.
+                passo = _settled(passo.andamento, StatusEmissao.CONCLUIDO, nota, "autorizada")
+            voided = f"the authority voided note {anulada} for this one"
+            return passo if anulada is None else replace(passo, anulada=anulada, motivo=passo.motivo or voided)
         case Accepted():
             return _waiting(replace(andamento, status=StatusEmissao.ENVIADO, duvida=True), None, agora, politica)
         case Unknown(motivo, recusada):

@@ -102,6 +102,7 @@ class Passo:
     irma: str | None = None  # the reference of the attempt whose note stands under our number
     texto: str | None = None  # what the company's people can repair, in plain pt-BR
     refazer: bool = False  # what is sent is made anew first
+    anulada: str | None = None  # the number of a note that the authority voided for this one
 
     @property
     def status(self) -> StatusEmissao:

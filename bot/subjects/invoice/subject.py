@@ -453,7 +453,11 @@ class Invoice:
         evento = _event(news)
         if isinstance(evento, NotaAutorizada):
             hoje = row.recebido_em.astimezone(SAO_PAULO).date()
-            evento = replace(evento, aviso=await self._mei.after(evento.emissao_id, hoje))
+            avisos = (
+                messages.nota_anulada(news.anulada) if news.anulada else None,
+                await self._mei.after(evento.emissao_id, hoje),
+            )
+            evento = replace(evento, aviso="\n\n".join(filter(None, avisos)) or None)
         await self._r.sessions.on_row(lease, row, news.sessao_id, evento)
 
     async def _renumber(self, lease: Lease, row: InboxRow, news: EmissionRow) -> None:

@@ -80,6 +80,8 @@ def test_a_text_with_what_no_layout_carries_is_adopted(texto):
         ("171201", "171201", True),
         ("171201", "17.12", True),
         ("1.05", "1.06", False),
+        ("02658", "2658", True),
+        ("02658", "2659", False),
         ("1.05", "10.50", False),
         ("14.10", "14.01", False),
     ],

@@ -499,14 +499,18 @@ def test_where_a_resend_voids_the_first_note_old_absences_do_not_count(put_off) 
     assert put_off(first, AGORA, CIDADE).andamento.status is S.PENDENTE
 
 
-def test_a_note_in_the_answer_is_adopted_unless_it_voided_another() -> None:
-    """The answer is compared like any finding; a note that cost another one goes to people."""
+def test_a_note_in_the_answer_is_adopted_and_tells_which_one_it_voided() -> None:
+    """The answer is compared like any finding; one that cost another is told as issued at once, with that number."""
     certo = after_send(andamento(S.PENDENTE), Issued(nota()), depois(), CIDADE)
     assert (certo.andamento.status, certo.aviso) == (S.CONCLUIDO, "autorizada")
     outro = after_send(andamento(S.PENDENTE), Issued(nota(id_integracao="outra")), depois(), CIDADE)
     assert outro.andamento.status is S.CONFLITO
     caro = after_send(andamento(S.PENDENTE), Issued(nota(), anulada="41"), depois(), CIDADE)
-    assert (caro.andamento.status, caro.aviso) == (S.CONFLITO, "falhou")
+    assert (caro.andamento.status, caro.aviso, caro.anulada) == (S.CONCLUIDO, "autorizada", "41")
+    curto = nota(descricao=None, competencia=None, codigo_servico=None)
+    calado = after_send(andamento(S.PENDENTE), Issued(curto, anulada="41"), depois(), CIDADE)
+    assert (calado.andamento.status, calado.anulada) == (S.CONCLUIDO, "41")
+    assert after_send(andamento(S.PENDENTE), Issued(nota()), depois(), CIDADE).anulada is None
 
 
 def test_what_keeps_us_from_asking_is_told_of_an_unknown_outcome():

@@ -1,0 +1,208 @@
+"""Invoices by São Paulo's own channel: from the conversation to the city's book, one note each, whatever fails."""
+
+from __future__ import annotations
+
+import base64
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic import SecretStr
+
+from bot.master_key import vault_of
+from gateway.keys import ChaveRPS
+from gateway.registry import REGISTRY
+from operations.certificate import keep_certificate
+from operations.company import CompanyError, add_company
+from proofs.demo.world import COMPANY
+from proofs.sandbox.paulistana import codes
+from proofs.sandbox.paulistana.rps import Chave
+from proofs.sandbox.paulistana.rules import PaulistanaConfig, Taxpayer
+from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, until
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from proofs.sandbox.paulistana.lotenfe import PaulistanaSimulator
+    from proofs.sandbox.world import World
+    from tests.road.road_people import Road
+
+SENHA = "senha-do-a1"
+CCM = "31000000"
+FORM = replace(
+    COMPANY,
+    inscricao_municipal=CCM,
+    regime="normal",
+    canal="paulistana",
+    codigo_servico="02658",
+    aliquota="5",
+    serie_rps="PROSA",
+    primeiro_rps=1,
+    nbs="118054000",
+    ind_op="100301",
+    class_trib="000001",
+)
+AGE, SPACING = 1.0, 0.5
+PLAIN = PaulistanaConfig()
+
+
+def _led_there(ambiente: str) -> Any:
+    async def led(world: World) -> dict[str, Any]:
+        """Return the settings that lead to the simulated city."""
+        return {
+            "paulistana_url": world.urls.paulistana,
+            "paulistana_ca_file": Path(world.urls.nacional_ca_file or ""),
+            "paulistana_absence_seconds": (AGE, SPACING),
+            "master_key": SecretStr(base64.b64encode(b"k" * 32).decode()),
+            "fiscal_environment": ambiente,
+        }
+
+    return led
+
+
+async def _registered(road: Road) -> Road:
+    await add_company(road.database, FORM, None, REGISTRY)
+    pfx = road.world.authority.pfx_for(FORM.cnpj, SENHA, days=300 + time.monotonic() % 60)
+    await keep_certificate(
+        road.database, vault_of(road.house.settings), cnpj=FORM.cnpj, arquivo=pfx, senha=SENHA, unchecked=True
+    )
+    return road
+
+
+@pytest.fixture(scope="module")
+async def opened(database_url: str, redis_url: str) -> AsyncIterator[Road]:
+    config = replace(QUICK, paulistana=PLAIN)
+    async with open_road(database_url, redis_url, config=config, between=_led_there("producao")) as road:
+        yield await _registered(road)
+
+
+@pytest.fixture
+def road(opened: Road) -> Road:
+    """The module's road with all faults mended and the city as it usually is."""
+    opened.world.paulistana.faults.clear()
+    opened.world.paulistana.config = PLAIN
+    return opened
+
+
+@pytest.fixture
+def city(road: Road) -> PaulistanaSimulator:
+    """The city."""
+    return road.world.paulistana
+
+
+async def _confirmed(road: Road) -> tuple[Person, str]:
+    """Return somebody new of the company who confirmed an invoice, and its session."""
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    await person.say(unlike())
+    await person.touch("Confirmar")
+
+    async def taken() -> Any:
+        session = await road.session(person)
+        return session["sessao_id"] if session["estado"] in {"processando", "aprovado", "erro"} else None
+
+    return person, await until(taken)
+
+
+async def _told(person: Person, words: str) -> str:
+    """Return what the person has read that has these words."""
+
+    async def read() -> str | None:
+        return next((answer for answer in person.answers if words in answer), None)
+
+    return str(await until(read))
+
+
+async def _settled(road: Road, session: str, status: str = "concluido") -> Any:
+    async def done() -> Any:
+        row = await road.database.pool.fetchrow(
+            "SELECT * FROM nfse_emissao WHERE sessao_id = $1 ORDER BY id DESC LIMIT 1", session
+        )
+        return row if row["status"] == status else None
+
+    return await until(done)
+
+
+async def _one_note(road: Road, city: PaulistanaSimulator, session: str) -> Any:
+    """The judge: the city's book has one note of this invoice's RPS, it stands, and we tell it as issued."""
+    row = await _settled(road, session)
+    chave = ChaveRPS.parse(row["chave_natural"])
+    made = city.of_rps(Chave(CCM, chave.serie, chave.numero))
+    assert len(made) == 1
+    [note] = made
+    assert not note.cancelled
+    told = await road.database.pool.fetchrow("SELECT * FROM nfse_processada WHERE emissao_id = $1", row["id"])
+    assert told["numero"] == str(note.numero)
+    return note
+
+
+def _sendings(city: PaulistanaSimulator) -> int:
+    return sum(record.data["operation"] == "EnvioRPS" for record in city.ledger.of("call"))
+
+
+async def _steps(road: Road, session: str) -> list[tuple[str, str]]:
+    calls = await road.database.pool.fetch(
+        "SELECT operacao, resultado FROM gateway_tentativas t JOIN nfse_emissao e ON e.id = t.emissao_id "
+        "WHERE e.sessao_id = $1 AND operacao IN ('submit', 'find') ORDER BY t.id",
+        session,
+    )
+    return [tuple(call) for call in calls]
+
+
+async def test_a_yes_becomes_one_note_of_the_city(road: Road, city: PaulistanaSimulator) -> None:
+    """The person reads its number, its verification code and the city's own page of it."""
+    person, session = await _confirmed(road)
+    note = await _one_note(road, city, session)
+    assert f"verificacao={note.verificacao}" in await _told(person, f"NFS-e {note.numero} autorizada")
+
+
+async def test_a_lost_answer_is_asked_for_and_never_sent_again(road: Road, city: PaulistanaSimulator) -> None:
+    """The note stands at the city: it is found by its RPS."""
+    before = _sendings(city)
+    city.faults.set("perder_resposta", times=1, about="EnvioRPS")
+    _, session = await _confirmed(road)
+    await _one_note(road, city, session)
+    assert (_sendings(city) - before, [step for step, _ in await _steps(road, session)][:1]) == (1, ["submit"])
+
+
+async def test_what_never_arrived_goes_again_after_two_absences_with_the_same_bytes(
+    road: Road, city: PaulistanaSimulator
+) -> None:
+    """Once, and not before it was old enough and seen absent twice."""
+    before = _sendings(city)
+    city.faults.set("cortar_antes", times=1, about="EnvioRPS")
+    _, session = await _confirmed(road)
+    note = await _one_note(road, city, session)
+    calls = await _steps(road, session)
+    assert [result for step, result in calls if step == "find"].count("Absent") >= 2
+    assert [step for step, _ in calls].count("submit") == 2
+    assert (_sendings(city) - before, note.by) == (1, "ws")
+
+
+async def test_a_refusal_is_told_in_the_words_of_the_city(road: Road, city: PaulistanaSimulator) -> None:
+    """306: the code of the service is not of its list."""
+    city.config = replace(PLAIN, services=frozenset({"1"}))
+    person, session = await _confirmed(road)
+    await _settled(road, session, "rejeitado")
+    said = codes.Evento.told("306", "2658").descricao
+    assert said in await _told(person, "não foi aceita")
+    assert not [note for note in city.notes.values() if note.cancelled]
+
+
+async def test_the_other_layout_is_taken_once_under_the_same_number(road: Road, city: PaulistanaSimulator) -> None:
+    """641 to layout 2: one note of layout 1, of the number that was drawn."""
+    city.config = replace(PLAIN, taxpayers={CCM: Taxpayer(FORM.cnpj, "simples")}, simples_queries=False)
+    before = _sendings(city)
+    _, session = await _confirmed(road)
+    note = await _one_note(road, city, session)
+    assert (note.versao, _sendings(city) - before) == (1, 2)
+
+
+@pytest.mark.parametrize("regime", ["mei", "simples"])
+async def test_who_may_not_use_the_city_is_led_to_the_national_channel(road: Road, regime: str) -> None:
+    """Nothing of the company is stored."""
+    form = replace(FORM, cnpj="99000001000101", regime=regime, usuarios=())
+    with pytest.raises(CompanyError, match="--canal nacional"):
+        await add_company(road.database, form, None, REGISTRY)
