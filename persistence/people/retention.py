@@ -86,7 +86,7 @@ VARREDURAS: Final[tuple[tuple[str, str], ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Passagem:
+class Sweep:
     """A walk through a table that grows with the invoices: what is done to which rows, and which moment is a row's age.
 
     A row comes to its age in the order of the ids, near enough: see ``sweep``.
@@ -108,27 +108,27 @@ class Passagem:
         return f"{feito} WHERE t.id IN ({linhas})"
 
 
-def _stripped(nome: str, onde: str) -> Passagem:
+def _stripped(nome: str, onde: str) -> Sweep:
     old = f"{_FINAL} AND {_WORDS} AND {_old('t.updated_at')} AND {onde}"
-    return Passagem(nome, "session_snapshot", old, "created_at", f"{SEM_PALAVRAS}, telefone = NULL")
+    return Sweep(nome, "session_snapshot", old, "created_at", f"{SEM_PALAVRAS}, telefone = NULL")
 
 
-TICKS: Final = Passagem("avisos", "inbox", f"{_TICKS} AND {_old('t.recebido_em')}", "recebido_em")
-PASSAGENS: Final[tuple[tuple[str, Passagem], ...]] = (
+TICKS: Final = Sweep("avisos", "inbox", f"{_TICKS} AND {_old('t.recebido_em')}", "recebido_em")
+SWEEPS: Final[tuple[tuple[str, Sweep], ...]] = (
     (
         "mensagens",  # set aside, too
-        Passagem("entrada", "inbox", f"t.estado <> 0 AND {_old('t.recebido_em')} AND {_NO_WARNING}", "recebido_em"),
+        Sweep("entrada", "inbox", f"t.estado <> 0 AND {_old('t.recebido_em')} AND {_NO_WARNING}", "recebido_em"),
     ),
-    ("mensagens", Passagem("saida", "outbox", f"t.run_at IS NULL AND {_old('t.criado_em')}", "criado_em")),
+    ("mensagens", Sweep("saida", "outbox", f"t.run_at IS NULL AND {_old('t.criado_em')}", "criado_em")),
     (
         "mensagens",
-        Passagem("jornal", "transicoes", f"{_old('t.em')} AND t.detalhe <> '{{}}'", "em", "detalhe = '{}'"),
+        Sweep("jornal", "transicoes", f"{_old('t.em')} AND t.detalhe <> '{{}}'", "em", "detalhe = '{}'"),
     ),
     ("mensagens", _stripped("emitidas", f"{_EMITTED} AND NOT {_UNDER_WAY}")),
     ("rascunhos", _stripped("rascunhos", f"NOT {_EMITTED}")),
     (
         "chamadas",
-        Passagem(
+        Sweep(
             "chamadas",
             "gateway_tentativas",
             f"{_old('t.em')} AND (t.pedido IS NOT NULL OR t.resposta IS NOT NULL)",
@@ -146,11 +146,11 @@ RETURNING desde
 _MOVED = "UPDATE varredura SET desde = :ate WHERE nome = :nome"
 
 
-def stretch(passagem: Passagem) -> str:
+def stretch(walk: Sweep) -> str:
     """Return the query for the next ids: how many, up to which, and the first that is too young."""
     return f"""
-SELECT count(*) AS lidas, max(id) AS ate, min(id) FILTER (WHERE NOT {_old("t." + passagem.momento)}) AS nova
-FROM (SELECT id, {passagem.momento} FROM {passagem.tabela} WHERE id > :desde ORDER BY id LIMIT :lote) t
+SELECT count(*) AS lidas, max(id) AS ate, min(id) FILTER (WHERE NOT {_old("t." + walk.momento)}) AS nova
+FROM (SELECT id, {walk.momento} FROM {walk.tabela} WHERE id > :desde ORDER BY id LIMIT :lote) t
 """
 
 
@@ -171,9 +171,9 @@ async def sweep(database: Database, prazos: Prazos) -> int:
             total += done
             if done < BATCH:
                 break
-    for kind, passagem in PASSAGENS:
+    for kind, walk in SWEEPS:
         if days := getattr(prazos, kind):
-            total += await _pass(database, passagem, days)
+            total += await _pass(database, walk, days)
     return total
 
 
@@ -182,16 +182,16 @@ async def forget_ticks(database: Database) -> int:
     return await _pass(database, TICKS, _KEPT_FOR_META)
 
 
-async def _pass(database: Database, passagem: Passagem, days: int) -> int:
+async def _pass(database: Database, walk: Sweep, days: int) -> int:
     """Go on where the last sweep stopped, for ``BATCHES`` stretches at most."""
-    statement = passagem.statement()
+    statement = walk.statement()
     total = 0
     for _ in range(BATCHES):
         async with database.transaction() as connection:
-            point = {"nome": passagem.nome}
+            point = {"nome": walk.nome}
             desde = (await connection.execute(sa.text(_POINT), point)).scalar_one()
             bounds = {"dias": days, "desde": desde}
-            lida = (await connection.execute(sa.text(stretch(passagem)), {**bounds, "lote": BATCH})).one()
+            lida = (await connection.execute(sa.text(stretch(walk)), {**bounds, "lote": BATCH})).one()
             if lida.ate is not None:
                 total += (await connection.execute(sa.text(statement), {**bounds, "ate": lida.ate})).rowcount
                 ate = lida.nova - 1 if lida.nova is not None else lida.ate

@@ -11,7 +11,7 @@ import pytest
 from persistence import outside
 from persistence.db.engine import Database
 from persistence.people import retention
-from persistence.people.retention import PASSAGENS, Prazos, sweep
+from persistence.people.retention import SWEEPS, Prazos, sweep
 from proofs.history import invent
 from tests.owner import as_owner
 
@@ -78,7 +78,7 @@ SELECT 's', 'a', 'b', 'E', 'r', 1, '{{}}', {OLD} - interval '1 day' FROM generat
 
 async def touched(database: Database) -> int:
     """Buffers of the next stretch of the journal's sweep."""
-    [passage] = [passage for _, passage in PASSAGENS if passage.nome == "jornal"]
+    [passage] = [passage for _, passage in SWEEPS if passage.nome == "jornal"]
     desde = await database.pool.fetchval("SELECT desde FROM varredura WHERE nome = 'jornal'")
     bounds = {"dias": 30, "desde": desde, "ate": desde + retention.BATCH, "lote": retention.BATCH}
     total = 0
