@@ -32,7 +32,7 @@ TABS: Final = {
     "atencao": "Precisam de olhos",
     "todas": "Todas",
     "desconhecidas": "Desconhecidas",
-    "quarentena": "Quarentena",
+    "quarentena": "Paradas",
     "pedidos": "Sem conversa",
 }
 # What the next page continues from, of the last row of this one.
