@@ -6,7 +6,7 @@ One small number that changes whenever something happened that a page of the sta
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -55,6 +55,7 @@ async def pulse(database: Database) -> str:
 class Filtros:
     """What the list is narrowed to; values in BRL. ``antes`` is the id that the next page continues from.
 
+    The list of who waits continues from ``depois``: since when the last one waits, and its id.
     ``estado`` is a state of sessions, or a key of ``FORA``; *aprovado* leaves out the notes that count no more.
     """
 
@@ -65,6 +66,7 @@ class Filtros:
     valor_de: Decimal | None = None
     valor_ate: Decimal | None = None
     antes: int | None = None
+    depois: tuple[datetime, int] | None = None
 
 
 # What became of an authorised note that counts no more: no state of a session.
@@ -158,11 +160,12 @@ def listing(*more: Any) -> sa.Select[Any]:
 
 
 async def needing_eyes(connection: Connection, alcance: Alcance, filtros: Filtros, limite: int) -> list[Any]:
-    """List the people who wait for somebody, whose note is the oldest first: one row each, of that note.
+    """List the people who wait for somebody, who waits longest first: one row each, of their oldest note that waits.
 
-    ``todas_causas`` says why, over all that waits for this person; ``espera`` for how many seconds; ``outras`` counts
-    the further notes.
+    ``todas_causas`` says why, over all that waits for this person; ``espera`` for how many seconds, since ``desde``;
+    ``outras`` counts the further notes.
     """
+    desde = sa.func.min(_eyes.c.desde).over(partition_by=_S.conversa)
     said = sa.func.string_agg(sa.func.array_to_string(_eyes.c.causas, " "), " ").over(partition_by=_S.conversa)
     rows = narrowed(
         alcance,
@@ -170,16 +173,15 @@ async def needing_eyes(connection: Connection, alcance: Alcance, filtros: Filtro
         sa.func.row_number().over(partition_by=_S.conversa, order_by=_S.id).label("lugar"),
         (sa.func.count().over(partition_by=_S.conversa) - 1).label("outras"),
         sa.func.string_to_array(said, " ", type_=sa.ARRAY(sa.Text)).label("todas_causas"),
-        sa.func.extract("epoch", sa.func.now() - sa.func.min(_eyes.c.desde).over(partition_by=_S.conversa)).label(
-            "espera"
-        ),
+        desde.label("desde"),
+        sa.func.extract("epoch", sa.func.now() - desde).label("espera"),
         sa.func.max(PEDIU).over(partition_by=_S.conversa).label("pedido"),
         conversas.c.codigo,
         atencao=True,
     ).subquery()
-    statement = sa.select(rows).where(rows.c.lugar == 1).order_by(rows.c.id).limit(limite)
-    if filtros.antes is not None:
-        statement = statement.where(rows.c.id > filtros.antes)
+    statement = sa.select(rows).where(rows.c.lugar == 1).order_by(rows.c.desde, rows.c.id).limit(limite)
+    if filtros.depois is not None:
+        statement = statement.where(sa.tuple_(rows.c.desde, rows.c.id) > sa.tuple_(*filtros.depois))
     return list(await connection.execute(statement))
 
 

@@ -32,9 +32,11 @@ TABS: Final = {
     "atencao": "Precisam de olhos",
     "todas": "Todas",
     "desconhecidas": "Desconhecidas",
-    "quarentena": "Quarentena",
+    "quarentena": "Paradas",
     "pedidos": "Sem conversa",
 }
+# What the next page continues from, of the last row of this one.
+CURSOR: Final = {"desconhecidas": ("ultima_entrada_em",), "atencao": ("desde", "id")}
 FILTERED: Final = ("atencao", "todas")  # the lists of sessions
 FILTERS: Final = ("estado", "motivo", "empresa", "de", "ate", "atendente")  # as the address calls them
 
@@ -64,7 +66,9 @@ async def show(visita: Visita) -> web.StreamResponse:
             case "todas":
                 rows = await staff_queue.all_sessions(connection, alcance, filtros, PAGE + 1)
             case "desconhecidas":
-                rows = await staff_queue.unknown_contacts(connection, alcance, _moment(query), PAGE + 1)
+                rows = await staff_queue.unknown_contacts(
+                    connection, alcance, _moment(query.get("antes", "")), PAGE + 1
+                )
             case "pedidos":
                 rows = await staff_orders.needing_eyes(connection, alcance, filtros.antes, PAGE + 1)
             case _:
@@ -75,7 +79,7 @@ async def show(visita: Visita) -> web.StreamResponse:
         companies = await staff_queue.companies(connection, alcance)
         views = await staff_views.views_of(connection, visita.staff.id)
     here = chosen(query) if ver in FILTERED else {}
-    lista = page(rows, query, "ultima_entrada_em" if ver == "desconhecidas" else "id")
+    lista = page(rows, query, *CURSOR.get(ver, ("id",)))
     return visita.pagina(
         "fila.html",
         pulso=seen,
@@ -107,6 +111,8 @@ async def show(visita: Visita) -> web.StreamResponse:
 def filters(query: Mapping[str, str]) -> Filtros:
     """Read the filters; what makes no sense narrows nothing."""
     estado, motivo = query.get("estado", ""), query.get("motivo", "")
+    since, _, after = query.get("antes", "").partition("~")
+    moment, last = _moment(since), whole(after)
     return Filtros(
         estado=estado if estado in SITUACOES else None,
         motivo=motivo if motivo in set(SnapshotReason) else None,
@@ -115,6 +121,7 @@ def filters(query: Mapping[str, str]) -> Filtros:
         valor_de=_amount(query.get("de")),
         valor_ate=_amount(query.get("ate")),
         antes=whole(query.get("antes")),
+        depois=(moment, last) if moment is not None and last is not None else None,
     )
 
 
@@ -132,13 +139,13 @@ def address(filtros: Mapping[str, str]) -> str:
     return f"/console?{urlencode(given)}" if given else "/console"
 
 
-def page(rows: list[Any], query: Mapping[str, str], cursor: str) -> Lista:
+def page(rows: list[Any], query: Mapping[str, str], *cursor: str) -> Lista:
     """Return one page of rows of which one more than a page was read, and where the next begins."""
     if len(rows) <= PAGE:
         return Lista(rows, None)
     rows = rows[:PAGE]
-    last = getattr(rows[-1], cursor)
-    value = last.isoformat() if isinstance(last, datetime) else str(last)
+    last = [getattr(rows[-1], column) for column in cursor]
+    value = "~".join(each.isoformat() if isinstance(each, datetime) else str(each) for each in last)
     kept = {name: given for name, given in query.items() if name != "antes" and given}
     return Lista(rows, f"?{urlencode({**kept, 'antes': value})}")
 
@@ -159,9 +166,9 @@ def _amount(text: str | None) -> Decimal | None:
     return amount if amount.is_finite() and abs(amount) < 10**10 else None
 
 
-def _moment(query: Mapping[str, str]) -> datetime | None:
+def _moment(text: str) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(query.get("antes", "").replace(" ", "+"))
+        moment = datetime.fromisoformat(text.replace(" ", "+"))
     except ValueError:
         return None
     return moment if moment.tzinfo else None

@@ -76,7 +76,7 @@ async def replay(visita: Visita) -> web.StreamResponse:
                 connection,
                 staff_id=quem.id,
                 quem=quem.nome,
-                acao="reprocessar quarentena",
+                acao="reprocessar mensagem parada",
                 alvo=str(row.id),
                 empresa_id=row.empresa_id,
                 motivo=motivo,

@@ -88,7 +88,7 @@ def line(registro: CaseTimeline, olhar: Olhar) -> list[Item]:
 
 def _said(row: Any, olhar: Olhar) -> Item:
     message = row.payload.get("mensagem") or {}
-    aside = " · em quarentena" if row.estado == 2 else " · ainda não lida" if row.estado == 0 else ""  # noqa: PLR2004
+    aside = " · parada" if row.estado == 2 else " · ainda não lida" if row.estado == 0 else ""  # noqa: PLR2004
     titulo = f"Pessoa{aside}"
     return Item("in", row.recebido_em, titulo, olhar.texto(words(message)), ruim=row.estado == 2, numero=row.id)  # noqa: PLR2004 - quarantined
 
@@ -137,7 +137,7 @@ def _step(row: Any, olhar: Olhar) -> Item:
     reason = f" · {why}" if row.de != row.para and why != para else ""
     detalhe = row.detalhe or {}
     texto = olhar.texto(labels.da_equipe(detalhe.get("motivo") or ""))
-    titulo = f"{labels.evento(row.evento)} · {moved}{reason} · revisão {row.revisao}"
+    titulo = f"{labels.evento(row.evento)} · {moved}{reason} · versão {row.revisao}"
     return Item("step", row.em, titulo, texto, leituras=readings(detalhe, olhar), numero=row.id)
 
 

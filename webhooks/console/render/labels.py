@@ -130,7 +130,7 @@ EVENTOS: Final[Mapping[str, str]] = {
     "Apagou": "apagou uma mensagem",
     "MudouEmissor": "o emissor mudou",
     "NaoCabe": "um dado não cabe na nota",
-    "PerdeuMensagem": "uma mensagem foi para a quarentena",
+    "PerdeuMensagem": "uma mensagem falhou e ficou parada",
     "PrazoVencido": "o prazo venceu",
     "NotaAutorizada": "a nota foi autorizada",
     "NotaRejeitada": "a nota foi recusada",

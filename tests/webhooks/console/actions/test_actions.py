@@ -287,7 +287,7 @@ async def test_a_quarantined_message_gets_another_chance(desk: Desk) -> None:
         await desk.road.settled()
         assert await pool.fetchval("SELECT estado FROM inbox WHERE id = $1", row_id) == 1
         assert (await rita.get(path))[0] == 404
-        assert await _audited(desk, str(row_id)) == [("reprocessar quarentena", "consertado")]
+        assert await _audited(desk, str(row_id)) == [("reprocessar mensagem parada", "consertado")]
     async with desk.office.at_work(Papel.ADMIN, ("12.345.678/0001-95",)) as other:
         assert (await other.get(path))[0] == 404
 

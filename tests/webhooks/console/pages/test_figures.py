@@ -346,7 +346,7 @@ async def test_health_says_what_the_database_knows_of_the_breaker(desk: Desk) ->
         page = (await sara.get("/console/saude"))[1]
     await pool.execute("UPDATE nfse_emissao SET proxima_acao_em = NULL, retida = NULL WHERE sessao_id = $1", sessao_id)
     assert "o gateway não respondia" in page
-    assert "Cada processo tem os seus" in page
+    assert "Cada processo tem as suas" in page
 
 
 async def test_health_shows_every_process_that_speaks(desk: Desk) -> None:
@@ -364,10 +364,10 @@ async def test_health_shows_every_process_that_speaks(desk: Desk) -> None:
         assert (await sara.get("/console/eventos?agora=1"))[1] != before
     await pool.execute("DELETE FROM disjuntor WHERE processo LIKE 'maquina-%'")
     rows = re.findall(
-        r'data-testid="disjuntor"><td>([^<]*)<br><small[^>]*>([^<]*)</small></td><td><span[^>]*>(\w+)', page
+        r'data-testid="disjuntor"><td>([^<]*)<br><small[^>]*>([^<]*)</small></td><td><span[^>]*>([\w ]+)', page
     )
-    assert ("gateway fiscal", "maquina-a:77", "aberto") in rows
-    assert ("modelo de linguagem", "maquina-b:78", "fechado") in rows
+    assert ("gateway fiscal", "maquina-a:77", "em pausa") in rows
+    assert ("modelo de linguagem", "maquina-b:78", "normal") in rows
     assert "maquina-c" not in page
 
 

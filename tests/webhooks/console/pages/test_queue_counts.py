@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html
 import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -7,8 +8,11 @@ from typing import TYPE_CHECKING
 from persistence.access.accounts import Alcance, Papel
 from persistence.staff import figures, queue
 from tests.stored_work import emission
+from webhooks.console.pages import queue as pages
 
 if TYPE_CHECKING:
+    import pytest
+
     from tests.webhooks.console.conftest import Browser, Office
 
 STRANGERS = (
@@ -124,3 +128,28 @@ async def test_a_person_who_waits_is_one_row_since_the_oldest_cause(office: Offi
     assert "e mais 1 nota" in page
     assert "Ensaiar as 2" in page
     await pool.execute("UPDATE conversas SET pessoa_pedida_em = NULL WHERE conversa = $1", first["conversa"])
+
+
+async def test_who_waits_longest_comes_first_page_by_page(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old note that stopped just now is behind a new one that waits; of equal waits no page loses one."""
+    database, pool = office.database, office.database.pool
+    monkeypatch.setattr(pages, "PAGE", 2)
+    waits = []
+    for minutes in (1, 30, 30, 30, 50):
+        sessao_id = await pool.fetchval(_REFUSED, await emission(database, status="rejeitado", proxima_acao_em=None))
+        waits.append((-minutes, len(waits), sessao_id))
+        await pool.execute(
+            "UPDATE session_snapshot SET updated_at = date_trunc('day', now()) - $2 * interval '1 min' "
+            "WHERE sessao_id = $1",
+            sessao_id,
+            minutes,
+        )
+    read, path = [], "/console"
+    async with office.at_work(Papel.LEITURA) as sara:
+        while path:
+            page = (await sara.get(path))[1]
+            read += re.findall(r'data-id="([^"]+)" data-testid="linha"', page)
+            path = html.unescape(next(iter(re.findall(r'rel="next" href="([^"]+)"', page)), ""))
+    ours = {sessao_id for *_, sessao_id in waits}
+    assert [each for each in read if each in ours] == [sessao_id for *_, sessao_id in sorted(waits)]
+    assert len(read) == len(set(read))

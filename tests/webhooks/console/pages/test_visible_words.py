@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,9 @@ from persistence.access.accounts import Papel
 from persistence.rows import TIPOS
 from state_machine.invoice.session import SnapshotReason
 from state_machine.protocol.emission import StatusEmissao
-from webhooks.console.app import ROTAS
+from webhooks.console.actions.commands import POR_NOME
+from webhooks.console.app import HERE, ROTAS
+from webhooks.console.render import labels
 from webhooks.console.render.labels import EMISSOES, LINHAS
 
 if TYPE_CHECKING:
@@ -28,6 +31,14 @@ _RAW = re.compile(  # names of the program that have no underline, and words of 
     r"\b(?:concluido|dispensado|codigo|Accepted|Issued|Cancelled|Found|Unknown|Rejected|NotSent|Absent"
     r"|manual|confirmed|expired|error|status|pending|null|None|submit)\b"
 )
+_JARGON = re.compile(  # what the program's makers say among themselves
+    r"\b(?:snapshots?|disjuntor(?:es)?|quarentena|revis(?:ão|ões)|lease|inbox|outbox|payload|ttl|webhooks?|workers?"
+    r"|wamid|tokens?|idempot\w+|lanes?|máquina de estados)\b",
+    re.IGNORECASE,
+)
+_HEARD = re.compile(
+    r'\b(?:aria-label|title|placeholder|alt|data-coluna)="([^"]*)"'
+)  # read out, or written by the style
 STREAM = "/eventos"
 
 
@@ -39,7 +50,8 @@ def visible(page: str) -> str:
 def foul(page: str) -> set[str]:
     """What of the page's text is the program's own."""
     text = visible(page)
-    return set(_SNAKE.findall(text)) | set(_RAW.findall(text))
+    heard = " ".join(_HEARD.findall(page))
+    return set(_SNAKE.findall(text)) | set(_RAW.findall(text)) | set(_JARGON.findall(f"{text} {heard}"))
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +98,7 @@ async def filled(desk: Desk) -> dict[str, Any]:
 
 
 async def test_every_page_speaks_the_words_of_staff(desk: Desk, filled: dict[str, Any]) -> None:
-    """With failures of all kinds no page shows a stored name: no snake_case, no raw state, no English."""
+    """With failures of all kinds no page shows a stored name: no snake_case, no raw state, no jargon."""
     acoes = ("anotar", "assumir", "encerrar", "consultar", "reprocessar", "cancelar")
     one = filled["sessoes"][0]
     places = {
@@ -113,6 +125,15 @@ async def test_every_page_speaks_the_words_of_staff(desk: Desk, filled: dict[str
                 if found := foul(page):
                     fouls[path] = found
     assert fouls == {}
+
+
+def test_what_is_shown_only_sometimes_is_said_in_plain_words() -> None:
+    """No branch of a template, no label and no title of an action holds a word of the program's makers."""
+    said = [re.sub(r"{%.*?%}|{{.*?}}", " ", each.read_text()) for each in (HERE / "templates").glob("*.html")]
+    tables = [each for name, each in vars(labels).items() if name != "__builtins__" and isinstance(each, Mapping)]
+    said += [each[0] if isinstance(each, tuple) else each for table in tables for each in table.values()]
+    said += [f"{acao.titulo} {acao.consequencia} {acao.feito}" for acao in POR_NOME.values()]
+    assert [(each[:60], found) for each in said if (found := _JARGON.findall(visible(each)))] == []
 
 
 def test_every_stored_word_has_one_for_staff() -> None:

@@ -74,13 +74,13 @@ async def test_the_dashboard_shows_tokens_and_money_only_with_a_price(office: Of
         assert "tudo foi lido por regras" in (await sara.get("/console/painel"))[1]
         await pool.execute("INSERT INTO modelo_uso VALUES (current_date, 'm', 1234, 2, 2000000, 500000)")
         page = (await sara.get("/console/painel"))[1]
-        assert "1.234 perguntas; 2.000.000 tokens lidos e 500.000 escritos." in page
+        assert "1.234 perguntas; 2.000.000 unidades de texto lidas e 500.000 escritas." in page
         assert "2 sem conta" in page
         assert "pelo preço configurado" not in page
         async with TestServer(app) as server, ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
             priced = office.stranger(session, str(server.make_url("")).rstrip("/"), await office.account())
             assert (await priced.enter())[0] == 303
-            assert "500.000 escritos, R$ 3,20 pelo preço configurado." in (await priced.get("/console/painel"))[1]
+            assert "500.000 escritas, R$ 3,20 pelo preço configurado." in (await priced.get("/console/painel"))[1]
     async with office.at_work(Papel.LEITURA, ("11.222.333/0001-81",)) as bound:
         assert 'data-testid="modelo"' not in (await bound.get("/console/painel"))[1]
     await inbox.close()
