@@ -224,8 +224,9 @@ THANKS: Final = re.compile(
     r"pague)|thanks|gracias)(?:\W|$)"
 )
 FAREWELL: Final = re.compile(
-    r"\W*(?:(?:ok|entao|por hoje|eh so|so isso|obrigad[oa]|valeu|vlw|boa noite)\W+)*(?:tchau\w*|xau|ate (?:mais|logo|"
-    r"amanha|breve|a proxima)|flw|fui|bom descanso)(?:\W+(?:tchau\w*|ate (?:mais|logo)|obrigad[oa]|prosa))*\W*$"
+    r"^\W{0,9}+(?:(?:ok|entao|por hoje|eh so|so isso|obrigad[oa]|valeu|vlw|boa noite)\W{1,9}+){0,4}(?:tchau|xau|"
+    r"ate (?:mais|logo|amanha|breve|a proxima)|flw|fui|bom descanso)"
+    r"(?:\W{1,9}+(?:tchau|ate (?:mais|logo)|obrigad[oa]|prosa)){0,3}\W{0,9}+$"
 )
 SWEARING: Final = re.compile(
     r"\b(?:porra|caralho|krl|merda|bosta|droga|inferno|saco|cacete|burr[oa]|idiota|imbecil|lix[oa]|porcaria|inutil|otari[oa])\b"

@@ -52,6 +52,7 @@ NAME = "cidade"
 NATUREZA = Natureza(
     absences=3,
     absence_spacing=timedelta(seconds=0.3),
+    absence_age=timedelta(seconds=0.3),
     resend_is_destructive=True,
     synchronous=True,
     lists_by=None,

@@ -119,7 +119,7 @@ async def test_a_file_and_words_at_once_are_both_answered_in_order(road: Road) -
         meta.said(ana.who, f"{PADARIA}, consultoria"),
     ]
     await meta.deliver_batch(items)
-    await ana.expect("Falta")
+    await ana.expect("▢")
     await ana.expect("foto")
     await ana.expect("R$ 1.500,00")
 
