@@ -103,10 +103,10 @@ class Company:
     def signed(self, text: str) -> str:
         """Put the signature of another implementation than the simulator's at the end of a document."""
         root = etree.fromstring(text)
-        node = xmlsec.template.create(root, xmlsec.Transform.C14N, xmlsec.Transform.RSA_SHA1)
-        reference = xmlsec.template.add_reference(node, xmlsec.Transform.SHA1, uri="")
-        xmlsec.template.add_transform(reference, xmlsec.Transform.ENVELOPED)
-        xmlsec.template.add_transform(reference, xmlsec.Transform.C14N)
+        node = xmlsec.template.create(root, xmlsec.constants.TransformInclC14N, xmlsec.constants.TransformRsaSha1)
+        reference = xmlsec.template.add_reference(node, xmlsec.constants.TransformSha1, uri="")
+        xmlsec.template.add_transform(reference, xmlsec.constants.TransformEnveloped)
+        xmlsec.template.add_transform(reference, xmlsec.constants.TransformInclC14N)
         xmlsec.template.add_x509_data(xmlsec.template.ensure_key_info(node))
         data = node.find(".//{*}X509Data")
         for child in data:
@@ -124,7 +124,7 @@ class Company:
             value = node.find(f".//{{*}}{name}")
             value.text = "".join(value.text.split())
         _tidy(node)
-        return etree.tostring(root, encoding="unicode")
+        return str(etree.tostring(root, encoding="unicode"))
 
     def envio(self, numero: int = 1) -> str:
         """``PedidoEnvioRPS``."""

@@ -134,7 +134,7 @@ async def test_who_waits_longest_comes_first_page_by_page(office: Office, monkey
     """An old note that stopped just now is behind a new one that waits; of equal waits no page loses one."""
     database, pool = office.database, office.database.pool
     monkeypatch.setattr(pages, "PAGE", 2)
-    waits = []
+    waits: list[tuple[int, int, str]] = []
     for minutes in (1, 30, 30, 30, 50):
         sessao_id = await pool.fetchval(_REFUSED, await emission(database, status="rejeitado", proxima_acao_em=None))
         waits.append((-minutes, len(waits), sessao_id))
