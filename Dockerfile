@@ -11,6 +11,7 @@ RUN useradd --system --uid 10001 --user-group --no-create-home --home-dir /nonex
 COPY --from=packages /opt/prosa/venv /opt/prosa/venv
 WORKDIR /opt/prosa/app
 COPY . .
+RUN /opt/prosa/venv/bin/python -m compileall -q .
 ENV PATH=/opt/prosa/venv/bin:$PATH PYTHONPATH=/opt/prosa/app PYTHONSAFEPATH=1 PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 PROSA_HOST=0.0.0.0 PROSA_PORT=8080
 USER 10001:10001

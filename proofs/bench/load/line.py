@@ -9,6 +9,7 @@ import json
 import secrets
 import time
 from collections import defaultdict, deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -96,6 +97,10 @@ class Line:
         self._posters.append(poster)
         self.free(poster)
 
+    async def _redial(self) -> None:
+        with suppress(OSError):  # the web has ended before the line: nobody is left to call
+            await self._dial()
+
     def phone(self, who: str) -> Phone:
         """The phone of a person."""
         phone = self._phones[who]
@@ -158,7 +163,7 @@ class Line:
         if poster in self._idle:
             self._idle.remove(poster)
         if not self._closing:
-            redial = asyncio.get_running_loop().create_task(self._dial())
+            redial = asyncio.get_running_loop().create_task(self._redial())
             self._redials.add(redial)
             redial.add_done_callback(self._redials.discard)
 
