@@ -271,6 +271,7 @@ clientes = sa.Table(
     now("atualizado_em"),
     sa.UniqueConstraint("empresa_id", "ambiente", "idempotencia_key"),
     sa.Index("uq_clientes_email", "empresa_id", "ambiente", sa.text("lower(email::text)"), unique=True),
+    sa.Index("ix_clientes_lista", "empresa_id", "ambiente", "id"),
     sa.Index("ix_clientes_documento", "documento", postgresql_where=sa.text("documento IS NOT NULL")),
 )
 
@@ -302,6 +303,7 @@ propostas = sa.Table(
     sa.UniqueConstraint("empresa_id", "ambiente", "idempotencia_key"),
     sa.CheckConstraint("valor > 0", name="valor"),
     sa.CheckConstraint(f"estado IN ({literals(EstadoProposta)})", name="estado"),
+    sa.Index("ix_propostas_lista", "empresa_id", "ambiente", "id"),
     sa.Index(
         "ix_propostas_esperam",
         "aprovador_id",

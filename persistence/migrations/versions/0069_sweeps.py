@@ -1,4 +1,4 @@
-"""Sweeps through tables that grow with the invoices remember how far they have come."""
+"""Sweeps through tables that grow remember how far they have come; a company's lists in the API have an index."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ branch_labels = depends_on = None
 
 
 def upgrade() -> None:
-    """Add their table."""
+    """Add their table, and the indexes."""
     op.create_table(
         "varredura",
         sa.Column("nome", sa.Text, primary_key=True),
         sa.Column("desde", sa.BigInteger, nullable=False, server_default="0"),
         sa.Column("recomeco", sa.TIMESTAMP(timezone=True), nullable=False, server_default=sa.func.now()),
     )
+    for table in ("clientes", "propostas"):
+        op.create_index(f"ix_{table}_lista", table, ["empresa_id", "ambiente", "id"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ from persistence.people import channels
 from state_machine.proposal import EstadoProposta
 from state_machine.protocol.channel import Ambiente
 from tests import stored_work
+from tests.owner import as_owner
 from tests.webhooks.api.conftest import OURS
 from tests.webhooks.api.test_api_environment import _moves
 
@@ -157,3 +159,19 @@ async def test_proposals_are_listed_by_state(erp: Erp) -> None:
         assert (await erp.ask("GET", f"/propostas?{query}")).codigo == "corpo_invalido"
     assert (await erp.ask("GET", "/clientes?estado=emitida")).codigo == "corpo_invalido"
     assert (await erp.ask("GET", "/propostas?estado=emitida&estado=rascunho")).codigo == "pedido_invalido"
+
+
+async def test_a_page_of_a_list_costs_the_same_beside_many_of_others(erp: Erp) -> None:
+    """It is found by company and environment, and not by a walk through everybody's."""
+    await erp.client()
+    await as_owner(
+        erp.database.pool,
+        "INSERT INTO clientes (empresa_id, nome, usuario) SELECT (SELECT empresa_id FROM clientes LIMIT 1), 'x', "
+        "'prosa_live_x' FROM generate_series(1, 20000); ANALYZE clientes",
+    )
+    plan = await erp.database.pool.fetchval(
+        "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM clientes "
+        "WHERE empresa_id = (SELECT empresa_id FROM clientes ORDER BY id LIMIT 1) AND ambiente = 'homologacao' "
+        "AND id < 9223372036854775807 ORDER BY id DESC LIMIT 20"
+    )
+    assert json.loads(plan)[0]["Plan"]["Shared Hit Blocks"] <= 30
