@@ -169,12 +169,12 @@ async def test_a_page_of_a_list_costs_the_same_beside_many_of_others(erp: Erp) -
         "ALTER TABLE clientes DISABLE TRIGGER USER; "
         "INSERT INTO clientes (id, empresa_id, nome, usuario) OVERRIDING SYSTEM VALUE "
         "SELECT n, (SELECT empresa_id FROM clientes LIMIT 1), 'x', "
-        "CASE WHEN n > 10000 THEN 'prosa_live_x' ELSE 'prosa_test_x' END FROM generate_series(1, 20000) AS n; "
+        "CASE WHEN n > 1000 THEN 'prosa_live_x' ELSE 'prosa_test_x' END FROM generate_series(1, 20000) AS n; "
         "ALTER TABLE clientes ENABLE TRIGGER USER; ANALYZE clientes",
     )
     plan = await erp.database.pool.fetchval(
-        "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM clientes "
+        "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT id, nome FROM clientes "
         "WHERE empresa_id = (SELECT empresa_id FROM clientes LIMIT 1) AND ambiente = 'homologacao' "
         "AND id <= 20000 ORDER BY id DESC LIMIT 20"
     )
-    assert json.loads(plan)[0]["Plan"]["Shared Hit Blocks"] <= 30
+    assert json.loads(plan)[0]["Plan"]["Shared Hit Blocks"] <= 30, plan
