@@ -181,6 +181,17 @@ async def test_what_never_arrived_goes_again_after_two_absences_with_the_same_by
     assert (_sendings(city) - before, note.by) == (1, "ws")
 
 
+async def test_a_note_that_the_city_shows_late_is_not_sent_again(road: Road, city: PaulistanaSimulator) -> None:
+    """1106 is no proof of absence while the city lists the note."""
+    before = _sendings(city)
+    city.faults.set("perder_resposta", times=1, about="EnvioRPS")
+    city.faults.set("leitura_atrasada", seconds=60, times=2)
+    _, session = await _confirmed(road)
+    await _one_note(road, city, session)
+    assert (_sendings(city) - before, [step for step, _ in await _steps(road, session)].count("submit")) == (1, 1)
+    assert any(record.data["fault"] == "leitura_atrasada" for record in city.ledger.of("fault"))
+
+
 async def test_a_refusal_is_told_in_the_words_of_the_city(road: Road, city: PaulistanaSimulator) -> None:
     """306: the code of the service is not of its list."""
     city.config = replace(PLAIN, services=frozenset({"1"}))
