@@ -56,7 +56,7 @@ from state_machine.protocol.reconciliation import (
     after_query,
     after_send,
     ask_about_both,
-    count_absence,
+    count_earlier,
     dispensed,
     in_conflict,
     in_doubt,
@@ -173,14 +173,14 @@ class Clearance:
         async with self._database.transaction() as connection:
             anteriores = await emissions.earlier_attempts(connection, tarefa)
             agora = await database_now(connection)
-        ausentes: list[Natureza] = []
+        ausentes: list[tuple[Natureza, datetime | None]] = []
         for anterior in anteriores:
             achado = judge_unasked(anterior) or await self._asked(anterior, tarefa, anteriores)
             match achado:
                 case Parecer.ENVIA:
                     continue
                 case Parecer.AUSENTE:
-                    ausentes.append(self._channels.of(anterior.canal).natureza)
+                    ausentes.append((self._channels.of(anterior.canal).natureza, anterior.andamento.sent_at))
                     continue
                 case Parecer.NOSSA:  # late, after it was seen absent: it is asked for under its own name
                     return Passo(in_doubt(tarefa.andamento), 0.0, motivo="our own note stands under its number")
@@ -201,13 +201,10 @@ class Clearance:
             return await self._wait(subiu, self._politica.degrau(tarefa.andamento.consultas), "tentativa_anterior")
         return await self._sure(tarefa, ausentes, agora) if ausentes else None
 
-    async def _sure(self, tarefa: Tarefa, ausentes: Sequence[Natureza], agora: datetime) -> Passo | None:
-        """Count one more absence, by the strictest of the natures; ``None`` when it is sure."""
-        natureza = Natureza(
-            absences=max(each.absences for each in ausentes),
-            absence_spacing=max(each.absence_spacing for each in ausentes),
-        )
-        andamento, resta = count_absence(tarefa.andamento, agora, natureza)
+    async def _sure(
+        self, tarefa: Tarefa, ausentes: Sequence[tuple[Natureza, datetime | None]], agora: datetime
+    ) -> Passo | None:
+        andamento, resta = count_earlier(tarefa.andamento, agora, ausentes)
         if not resta:
             return None
         return await self._wait(replace(tarefa, andamento=andamento), resta.total_seconds(), "tentativa_anterior")

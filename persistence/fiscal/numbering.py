@@ -241,7 +241,7 @@ OUTRO = "a nota saiu sob o número de antes da cópia"
 # The epoch keeps a process that still works on the old standing from storing it.
 _ASK = sa.text("""
 UPDATE nfse_emissao SET status = :desconhecido, em_duvida = true, ausente_desde = NULL, consultas = 0, retida = NULL,
-    lease_until = NULL, epoch = epoch + 1, versao = versao + 1, proxima_acao_em = now()
+    lease_until = NULL, epoch = epoch + 1, versao = versao + 1, proxima_acao_em = now(), ultimo_envio_em = now()
 WHERE status = ANY(:abertas) AND (CAST(:empresas AS bigint[]) IS NULL OR prestador_id = ANY(:empresas))
 RETURNING id_integracao
 """).bindparams(

@@ -20,6 +20,7 @@ before the new one is sent, and its answer is read by the same laws as any other
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
@@ -283,6 +284,20 @@ def count_absence(andamento: Andamento, agora: datetime, natureza: Natureza) -> 
     vistas = 1 if desde is None or agora < desde else vistas + 1
     sure = vistas >= natureza.absences
     return replace(andamento, ausente_desde=agora, ausencias=vistas), timedelta(0) if sure else natureza.absence_spacing
+
+
+def count_earlier(
+    andamento: Andamento, agora: datetime, ausentes: Sequence[tuple[Natureza, datetime | None]]
+) -> tuple[Andamento, timedelta]:
+    """Count one more absence of earlier attempts, by the strictest of their natures and the last of their sendings."""
+    natureza = Natureza(
+        absences=max(each.absences for each, _ in ausentes),
+        absence_spacing=max(each.absence_spacing for each, _ in ausentes),
+        absence_age=max(each.absence_age for each, _ in ausentes),
+    )
+    last = max((sent for _, sent in ausentes if sent), default=None)
+    novo, resta = count_absence(replace(andamento, sent_at=last), agora, natureza)
+    return replace(novo, sent_at=andamento.sent_at), resta
 
 
 def _with_note(andamento: Andamento, nota: Nota, xml: Arquivo | None, agora: datetime, politica: Politica) -> Passo:

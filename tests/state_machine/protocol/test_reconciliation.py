@@ -33,6 +33,7 @@ from state_machine.protocol.reconciliation import (
     MOST_REFUSALS,
     after_query,
     after_send,
+    count_earlier,
     in_error,
     may_send,
     must_ask,
@@ -555,6 +556,17 @@ def test_an_absence_counts_only_once_the_sending_is_old_enough() -> None:
     assert (first.status, first.andamento.ausencias) == (S.DESCONHECIDO, 1)
     sure = after_query(first.andamento, Absent(), AGORA + timedelta(seconds=270), politica)
     assert sure.status is S.PENDENTE
+
+
+def test_an_absence_of_earlier_attempts_waits_for_the_last_of_their_sendings() -> None:
+    """By the strictest of their channels, whether or not the new attempt was ever sent."""
+    slow = Natureza(absence_age=timedelta(seconds=210), absence_spacing=timedelta(seconds=60), absences=2)
+    ausentes = [(slow, AGORA), (Natureza(), AGORA - timedelta(hours=1)), (Natureza(), None)]
+    novo, resta = count_earlier(andamento(S.PENDENTE), AGORA + timedelta(seconds=200), ausentes)
+    assert (novo.ausente_desde, resta) == (None, timedelta(seconds=10))
+    novo, resta = count_earlier(novo, AGORA + timedelta(seconds=210), ausentes)
+    assert (novo.ausencias, novo.sent_at, resta) == (1, None, timedelta(seconds=60))
+    assert count_earlier(novo, AGORA + timedelta(seconds=270), ausentes)[1] == timedelta(0)
 
 
 COM_REFERENCIA = POLITICA.de(Natureza(reference=str.upper))
