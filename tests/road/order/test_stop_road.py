@@ -146,7 +146,11 @@ async def test_while_the_gateway_is_down_due_invoices_wait_without_an_attempt(ro
     for _ in range(10):  # who comes when a probe is due is the probe: then the next one waits
         rest.append(await road.person())
         key = await _confirmed(road, rest[-1])
-        await _held(road, key, "circuito")
+
+        async def decided(key: str = key) -> bool:
+            return bool((await _row(road, key))["retida"] == "circuito" or await _calls(road, key))
+
+        await until(decided)
         waiting = await _row(road, key)
         found = (waiting["status"], waiting["envios"], await _calls(road, key))
         if not found[1] and not found[2]:
