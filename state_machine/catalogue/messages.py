@@ -293,7 +293,7 @@ def duas_notas(numero: str, outras: tuple[str, ...]) -> Mensagem:
 def nota_anulada(numero: str) -> str:
     """Say that the city cancelled another note for this one; it goes under the news of the note."""
     qual = "outra nota" if numero == "?" else f"a nota {numero}"
-    return f"*Atenção:* ao emitir esta, a prefeitura cancelou {qual}, do mesmo RPS. A equipe já foi avisada."
+    return f"*Atenção:* com esta nota foi cancelada {qual}, do mesmo RPS. A equipe já foi avisada."
 
 
 def so_texto(tipo: str) -> Mensagem:

@@ -214,7 +214,7 @@ async def test_a_note_that_voided_another_is_told_with_the_other(road: Road, cit
     assert await road.database.pool.fetchval(status, session) == "concluido"
 
     async def told() -> bool:
-        return any(f"cancelou a nota {other}, do mesmo RPS" in answer for answer in ana.answers)
+        return any(f"cancelada a nota {other}, do mesmo RPS" in answer for answer in ana.answers)
 
     await until(told)
 

@@ -220,7 +220,13 @@ def test_no_sentence_of_the_catalogue_escapes_the_tests():
     publicas = {
         n for n, f in vars(messages).items() if callable(f) and getattr(f, "__module__", "") == messages.__name__
     }
-    assert {n for n in publicas if not n.startswith("_")} - {"autorizada", "formas"} == set(_FIXAS)
+    assert {n for n in publicas if not n.startswith("_")} - {"autorizada", "formas", "nota_anulada"} == set(_FIXAS)
+
+
+def test_a_note_that_was_cancelled_for_another_is_named():
+    """By its number, where the authority told it."""
+    assert "cancelada a nota 7, do mesmo RPS" in messages.nota_anulada("7")
+    assert "cancelada outra nota, do mesmo RPS" in messages.nota_anulada("?")
 
 
 @pytest.mark.parametrize("estado", [e for e in Estado if e not in {Estado.COLETA, Estado.DADOS_INCOMPLETOS}])
