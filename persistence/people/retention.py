@@ -73,7 +73,7 @@ _NO_WARNING = "(t.tipo <> 'certificado' OR t.recebido_em < now() - interval '31 
 # Meta repeats webhooks for seven days: until then a row's key is what keeps a repetition from being new.
 _TICKS = "t.estado = 1 AND t.tipo IN ('status', 'gateway', 'aviso_meta')"
 _KEPT_FOR_META: Final = 8  # days
-RESTART: Final = "7 days"
+_AGAIN: Final = " de novo"  # the second walk's name, behind the first one's
 
 # Small tables, what each kind is bound to in ``Prazos``, and the statement that forgets one batch of it.
 VARREDURAS: Final[tuple[tuple[str, str], ...]] = (
@@ -137,11 +137,8 @@ SWEEPS: Final[tuple[tuple[str, Sweep], ...]] = (
         ),
     ),
 )
-_POINT = f"""
-INSERT INTO varredura AS v (nome) VALUES (:nome) ON CONFLICT (nome) DO UPDATE SET
-    desde = CASE WHEN v.recomeco < now() - interval '{RESTART}' THEN 0 ELSE v.desde END,
-    recomeco = CASE WHEN v.recomeco < now() - interval '{RESTART}' THEN now() ELSE v.recomeco END
-RETURNING desde
+_POINT = """
+INSERT INTO varredura AS v (nome) VALUES (:nome) ON CONFLICT (nome) DO UPDATE SET desde = v.desde RETURNING desde
 """
 _MOVED = "UPDATE varredura SET desde = :ate WHERE nome = :nome"
 
@@ -158,7 +155,8 @@ async def sweep(database: Database, prazos: Prazos) -> int:
     """Forget everything whose time is over, each batch in a transaction of its own; returns how many rows.
 
     Of a table that grows with the invoices only the rows behind the last stretch are looked at, up to the first that
-    is too young. What could not go then, since its emission was under way, is found once more within a week.
+    is too young. What could not go then, since its emission was under way, is found by a second walk, which begins
+    anew when it has come to the end: it looks at 200,000 rows in one sweep.
     """
     total = 0
     for kind, statement in VARREDURAS:
@@ -173,29 +171,30 @@ async def sweep(database: Database, prazos: Prazos) -> int:
                 break
     for kind, walk in SWEEPS:
         if days := getattr(prazos, kind):
-            total += await _pass(database, walk, days)
+            total += await _pass(database, walk, days) + await _pass(database, walk, days, again=True)
     return total
 
 
 async def forget_ticks(database: Database) -> int:
     """Delete ticks and hints that Meta repeats no more; returns how many rows."""
-    return await _pass(database, TICKS, _KEPT_FOR_META)
+    return await _pass(database, TICKS, _KEPT_FOR_META) + await _pass(database, TICKS, _KEPT_FOR_META, again=True)
 
 
-async def _pass(database: Database, walk: Sweep, days: int) -> int:
+async def _pass(database: Database, walk: Sweep, days: int, *, again: bool = False) -> int:
     """Go on where the last sweep stopped, for ``BATCHES`` stretches at most."""
     statement = walk.statement()
+    point = {"nome": f"{walk.nome}{_AGAIN if again else ''}"}
     total = 0
     for _ in range(BATCHES):
         async with database.transaction() as connection:
-            point = {"nome": walk.nome}
             desde = (await connection.execute(sa.text(_POINT), point)).scalar_one()
             bounds = {"dias": days, "desde": desde}
             lida = (await connection.execute(sa.text(stretch(walk)), {**bounds, "lote": BATCH})).one()
-            if lida.ate is not None:
-                total += (await connection.execute(sa.text(statement), {**bounds, "ate": lida.ate})).rowcount
-                ate = lida.nova - 1 if lida.nova is not None else lida.ate
-                await connection.execute(sa.text(_MOVED), {**point, "ate": ate})
-        if lida.nova is not None or lida.lidas < BATCH:
+            ate = lida.ate if lida.ate is not None else desde
+            total += (await connection.execute(sa.text(statement), {**bounds, "ate": ate})).rowcount
+            ended = lida.nova is not None or lida.lidas < BATCH
+            ate = lida.nova - 1 if lida.nova is not None else ate
+            await connection.execute(sa.text(_MOVED), {**point, "ate": 0 if ended and again else ate})
+        if ended:
             break
     return total

@@ -251,7 +251,6 @@ varredura = sa.Table(
     metadata,
     sa.Column("nome", sa.Text, primary_key=True),
     sa.Column("desde", sa.BigInteger, nullable=False, server_default="0"),  # the last id that it has looked at
-    now("recomeco"),
 )
 
 lanes = sa.Table(

@@ -91,15 +91,33 @@ async def touched(database: Database) -> int:
 
 async def test_a_sweep_does_not_walk_through_what_it_has_seen(database: Database) -> None:
     """Twenty times as many stripped rows, and the next stretch touches no more of them."""
+    await as_owner(database.pool, f"DELETE FROM transicoes WHERE em >= {OLD}")  # what follows is old, behind them
     read = []
     for rows in (2_000, 38_000):
         await database.pool.execute(FILL, rows)
-        await database.pool.execute("UPDATE varredura SET recomeco = now() - interval '8 days'")
         await sweep(database, Prazos(30, 0, 0, 0, 0))
         await database.pool.execute(FILL, 100)
         await as_owner(database.pool, "ANALYZE transicoes")
         read.append(await touched(database))
     assert read[1] <= 1.2 * read[0]
+
+
+async def test_what_is_new_is_reached_however_much_is_behind(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second walk through far more than one sweep looks at keeps the first from nothing."""
+    journal = Prazos(30, 0, 0, 0, 0)
+    await sweep(database, journal)
+    monkeypatch.setattr(retention, "BATCH", 10)
+    monkeypatch.setattr(retention, "BATCHES", 3)
+    behind = "SELECT desde FROM varredura WHERE nome = 'jornal de novo'"
+    seen = []
+    for _ in range(4):
+        await database.pool.execute(FILL.replace("'{}'", """'{"a": 1}'"""), 5)
+        assert await sweep(database, journal) >= 5
+        seen.append(await database.pool.fetchval(behind))
+    assert seen == sorted(seen)
+    assert seen[0] > 0
 
 
 async def test_what_was_set_aside_goes_in_its_time(database: Database) -> None:
@@ -109,8 +127,6 @@ async def test_what_was_set_aside_goes_in_its_time(database: Database) -> None:
         "SELECT (SELECT min(id) FROM inbox) - 1 - estado, 'x' || estado, 'c', 'mensagem', '{}', estado, 'c', "
         f"{OLD} - interval '1 day' FROM unnest(ARRAY[0, 2]) AS estado"
     )
-    assert await sweep(database, MONTH) == 0  # passed over: found within a week
-    await database.pool.execute("UPDATE varredura SET recomeco = now() - interval '8 days'")
     assert await sweep(database, MONTH) == 1
     assert await database.pool.fetchval("DELETE FROM inbox WHERE lane = 'c' RETURNING chave") == "x0"
 

@@ -16,7 +16,6 @@ def upgrade() -> None:
         "varredura",
         sa.Column("nome", sa.Text, primary_key=True),
         sa.Column("desde", sa.BigInteger, nullable=False, server_default="0"),
-        sa.Column("recomeco", sa.TIMESTAMP(timezone=True), nullable=False, server_default=sa.func.now()),
     )
     for table in ("clientes", "propostas"):
         op.create_index(f"ix_{table}_lista", table, ["empresa_id", "ambiente", "id"])

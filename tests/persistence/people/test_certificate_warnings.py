@@ -141,7 +141,6 @@ async def test_retention_does_not_make_a_warning_new(database: Database) -> None
     await left(database, 10)
     assert await warn(database) == 0
     await database.pool.execute(aged, 12)
-    await database.pool.execute("UPDATE varredura SET recomeco = now() - interval '8 days'")  # found within a week
     assert await retention.sweep(database, Prazos(8, 0, 0, 0, 0)) == 1
 
 
