@@ -14,7 +14,7 @@ from persistence.audit import records as audit
 from persistence.audit.records import COMMAND_LINE, Author
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
-from persistence.people import channels
+from persistence.people import channels, goods
 from persistence.tables import empresa
 from state_machine.protocol.channel import Ambiente, Canal, Natureza, TipoDocumento
 from state_machine.values.documents import CNPJ, DocumentoInvalido
@@ -85,14 +85,27 @@ async def choose_for(
             f"O canal {nome} tem um ambiente só, o da instalação (PROSA_FISCAL_ENVIRONMENT): escolha sem --ambiente. "
             "Nada mudou."
         )
-    if natureza.numbers == "we" and company.serie_rps is None:
+    if natureza.documento is not tipo:
+        raise CommandRefusedError(
+            f"O canal {nome} emite documentos de {natureza.documento}, não de {tipo}. Nada mudou."
+        )
+    if tipo is not TipoDocumento.SERVICO and await goods.seller(connection, company.id) is None:
+        raise CommandRefusedError(
+            f"Diga antes a inscrição estadual: prosa empresa add … --canal {nome} --inscricao-estadual. Nada mudou."
+        )
+    if natureza.numbers == "we" and tipo is TipoDocumento.SERVICO and company.serie_rps is None:
         raise CommandRefusedError(
             f"No canal {nome} a Prosa numera. Diga antes a série: prosa empresa add … --serie-rps. Nada mudou."
         )
     complaint = rows[nome].unfit(company) if nome in rows else None
     if complaint is not None:
         raise CommandRefusedError(f"Antes de mudar o canal, acerte isto: {complaint}. Nada mudou.")
-    if company.serie_rps is not None and (await channels.chosen(connection, company.id, tipo)).nome != nome:
+    of_service = tipo is TipoDocumento.SERVICO
+    if (
+        of_service
+        and company.serie_rps is not None
+        and (await channels.chosen(connection, company.id, tipo)).nome != nome
+    ):
         serie = one_series(natureza, company.serie_rps)
         await connection.execute(empresa.update().where(empresa.c.id == company.id).values(serie_rps=serie))
     await channels.choose(connection, company.id, canal, tipo)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import Any
@@ -16,9 +16,10 @@ from persistence.audit import records as audit
 from persistence.audit.records import Author
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
-from persistence.people import channels, services
+from persistence.people import channels, goods, services
 from persistence.people import companies as people
 from persistence.people.companies import Revogado
+from state_machine.documents import Endereco
 from state_machine.protocol.channel import Canal, Natureza, TipoDocumento
 from state_machine.services.codes import APURACOES_IBSCBS, ATIVIDADES_SN, nbs, plain_digits
 from state_machine.values.documents import CNPJ, DocumentoInvalido
@@ -54,7 +55,8 @@ class CompanyForm:
     ``mei_transporte`` says whether a MEI's yearly limit is that of transport. ``canal`` is the channel of its invoices
     from now on. ``tributos_…``: the approximate burden, percentages such as "6". ``informa_im``: the note has its IM.
     ``apuracao_ibscbs`` (regApIBSCBSSN) and ``atividade_sn`` (cAtvSN of the main code) are of the layout of NT 009.
-    ``nbs``, ``ind_op`` and ``class_trib`` are of a code of São Paulo's own list.
+    ``nbs``, ``ind_op`` and ``class_trib`` are of a code of São Paulo's own list. ``mercado`` are its channels for goods
+    from now on ("nfe", "nfce"), each with its series and first number.
     What is left out keeps the value that is stored, or takes the default if the company is new.
     """
 
@@ -81,6 +83,12 @@ class CompanyForm:
     nbs: str | None = None
     ind_op: str | None = None
     class_trib: str | None = None
+    mercado: tuple[str, ...] = ()
+    inscricao_estadual: str | None = None
+    serie_nfe: int | None = None
+    primeiro_nfe: int | None = None
+    serie_nfce: int | None = None
+    primeiro_nfce: int | None = None
 
 
 def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
@@ -162,11 +170,13 @@ async def add_company(
     form: CompanyForm,
     canal: Canal | None = None,
     rows: Mapping[str, ChannelRow] = MappingProxyType({}),
+    endereco: Endereco | None = None,
 ) -> int:
     """Store the company and its people, or update them; returns its id. Raises ``CompanyError``: nothing changed.
 
     ``canal`` is that of a new company whose form says none; a known one keeps its own. ``rows``: the known channels,
-    which say what they ask of a company; where we number, a company without a series gets ``OUR_SERIES``.
+    which say what they ask of a company; where we number, a company without a series gets ``OUR_SERIES``. ``endereco``
+    is that of the register, which invoices for goods carry.
     Who may issue from now on is audited in the same commit, by the ids of their rows.
     """
     columns, phones = checked(form)
@@ -198,6 +208,7 @@ async def add_company(
                 await services.keep(connection, empresa_id, replace(main, atividade_sn=form.atividade_sn))
             if row and (complaint := row.unfit(stored)) is not None:
                 raise _refusal(complaint)
+            await _sells(connection, stored, form, rows, endereco)
             if novos:
                 await audit.write(
                     connection,
@@ -210,6 +221,66 @@ async def add_company(
             return empresa_id
     except people.PhoneTakenError as error:
         raise _refusal(f"--usuario {error}: este número já emite por outra empresa") from error
+
+
+def _seller_columns(
+    inscricao_estadual: str | None,
+    series: Mapping[str, int | None],
+    primeiros: Mapping[str, int | None],
+    endereco: Endereco | None,
+) -> dict[str, Any]:
+    """Return the columns of what was said of a seller, by model ("nfe", "nfce"). Raises ``CompanyError``."""
+    ie = "".join(c for c in inscricao_estadual or "" if c.isalnum()).upper()
+    if inscricao_estadual is not None and not (2 <= len(ie) <= 14 and ie.isdigit()):  # noqa: PLR2004 - TIe
+        raise CompanyError("--inscricao-estadual são 2 a 14 algarismos, como no cadastro da Sefaz. Nada foi gravado.")
+    for modelo, serie in series.items():
+        if serie is not None and not 1 <= serie <= 889:  # noqa: PLR2004 - 890 on are the authority's own
+            raise CompanyError(f"--serie-{modelo} é um número de 1 a 889, e só da Prosa. Nada foi gravado.")
+    for modelo, primeiro in primeiros.items():
+        if primeiro is not None and not 1 <= primeiro < 10**9:
+            raise CompanyError(f"--primeiro-{modelo} é um número de 1 a 999999999. Nada foi gravado.")
+    return {
+        "inscricao_estadual": ie or None,
+        **{f"serie_{modelo}": serie for modelo, serie in series.items()},
+        **{f"primeiro_{modelo}": primeiro for modelo, primeiro in primeiros.items()},
+        "endereco": asdict(endereco) if endereco else None,
+    }
+
+
+async def _sells(
+    connection: Connection, company: Any, form: CompanyForm, rows: Mapping[str, ChannelRow], endereco: Endereco | None
+) -> None:
+    """Keep what was said of a company as a seller of goods, and its channels for them. Raises ``CompanyError``."""
+    said = _seller_columns(
+        form.inscricao_estadual,
+        {"nfe": form.serie_nfe, "nfce": form.serie_nfce},
+        {"nfe": form.primeiro_nfe, "nfce": form.primeiro_nfce},
+        endereco,
+    )
+    known = await goods.seller(connection, company.id)
+    if not form.mercado and (known is None or not any(value is not None for value in said.values())):
+        _require(form.inscricao_estadual is None, "--inscricao-estadual é de quem emite nota de produto: --canal nfe")
+        return
+    _require(known is not None or said["inscricao_estadual"] is not None, "--canal nfe pede --inscricao-estadual")
+    for nome in form.mercado:
+        if (complaint := rows[nome].unfit(company)) is not None:
+            raise _refusal(complaint)
+    await goods.save_seller(connection, company.id, said)
+    for nome in form.mercado:
+        tipo = rows[nome].natureza.documento
+        before = await channels.chosen(connection, company.id, tipo)
+        if before.nome == nome:
+            continue
+        await channels.choose(connection, company.id, Canal(nome), tipo)
+        detalhe = {"documento": tipo, "canal": nome, "ambiente": None}
+        await audit.write(
+            connection,
+            staff_id=None,
+            quem="linha de comando",
+            acao="mudou o canal",
+            empresa_id=company.id,
+            detalhe=detalhe,
+        )
 
 
 async def change_company(

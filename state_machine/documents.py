@@ -19,6 +19,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Final, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
+from state_machine.goods import Item, Modelo, resumida
 from state_machine.invoice.choices import mesmo_texto
 from state_machine.protocol.emission import Nota
 from state_machine.services.codes import IbsCbs
@@ -176,6 +177,35 @@ class DocumentoServico(Documento):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentoProduto(Documento):
+    """An invoice for goods; its ``tomador`` has an empty ``documento`` where nobody is named (NFC-e only).
+
+    ``inscricao_estadual`` and ``endereco`` are the issuer's; ``endereco`` is ``None`` where the register told none,
+    which no channel takes.
+    """
+
+    tipo: ClassVar[str] = "produto"
+
+    modelo: Modelo
+    itens: tuple[Item, ...]
+    inscricao_estadual: str
+    endereco: Endereco | None = None
+
+    @property
+    def conteudo(self) -> ConteudoServico:
+        """What it says to its customer: the model stands for the service's code, the items for its text."""
+        documento, texto = self.tomador.documento, resumida(self.itens)
+        return ConteudoServico(self.prestador.cnpj, documento, self.modelo, self.valor, self.competencia, texto)
+
+
+def goods(documento: Documento) -> DocumentoProduto:
+    """Return a document that is an invoice for goods. Raises ``ValueError`` for another kind."""
+    if not isinstance(documento, DocumentoProduto):
+        raise ValueError(f"tipo: {documento.tipo} is no goods")  # noqa: TRY004 - a refusal of the document, no bug
+    return documento
+
+
 def service(documento: Documento) -> DocumentoServico:
     """Return a document that is an invoice for a service. Raises ``ValueError`` for another kind."""
     if not isinstance(documento, DocumentoServico):
@@ -183,7 +213,7 @@ def service(documento: Documento) -> DocumentoServico:
     return documento
 
 
-KINDS: Final[Mapping[str, type[Documento]]] = {kind.tipo: kind for kind in (DocumentoServico,)}
+KINDS: Final[Mapping[str, type[Documento]]] = {kind.tipo: kind for kind in (DocumentoServico, DocumentoProduto)}
 
 
 def dump(documento: Documento) -> bytes:
@@ -229,7 +259,7 @@ def _kinds(kind: type) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ConteudoServico:
-    """What is compared of an invoice for a service: bare CNPJ or CPF, ``valor`` in BRL with two decimals."""
+    """What is compared of an invoice: bare CNPJ or CPF, ``valor`` in BRL with two decimals."""
 
     prestador: str
     tomador: str

@@ -11,6 +11,7 @@ Portuguese help; ``bot/cli/fiscal.py`` is the pattern. It imports inside the fun
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Annotated
 
@@ -21,7 +22,7 @@ from bot.cli import services as cli_services
 from bot.cli.doctor import doctor
 from bot.cli.opening import fail, on_database, run_part, settings, with_storage
 from bot.cli.services import app as lote
-from bot.cli.services import cancelar
+from bot.cli.services import cancelar, produtos
 from bot.cli.staff import api_app as api
 from bot.cli.staff import app as staff
 from bot.cli.staff import auditoria, conferir
@@ -36,7 +37,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Prosa emite notas de serviço (NFS-e) pelo WhatsApp. Experimente sem conta nenhuma: ./prosa demo",
+    help="Prosa emite notas de serviço e de produto pelo WhatsApp. Experimente sem conta nenhuma: ./prosa demo",
 )
 empresa = typer.Typer(no_args_is_help=True, help="Empresas que emitem, e quem pode emitir por elas.")
 app.add_typer(empresa, name="empresa")
@@ -45,6 +46,7 @@ app.add_typer(pessoa, name="pessoa")
 app.add_typer(auditoria, name="auditoria")
 app.add_typer(api, name="api")
 app.add_typer(lote, name="lote")
+app.add_typer(produtos, name="produtos")
 
 
 def main() -> None:
@@ -127,8 +129,19 @@ def empresa_add(
         ),
     ] = None,
     canal: Annotated[
-        str | None,
-        typer.Option(help="Canal das próximas notas: plugnotas, nacional, paulistana (padrão: PROSA_GATEWAY)."),
+        list[str] | None,
+        typer.Option(
+            help="Canal das próximas notas; um de serviços (plugnotas, nacional, paulistana; padrão: PROSA_GATEWAY) e, "
+            "para produtos, nfe, nfce ou os dois; repetível."
+        ),
+    ] = None,
+    inscricao_estadual: Annotated[str | None, typer.Option(help="Produtos: inscrição estadual.")] = None,
+    serie_nfe: Annotated[int | None, typer.Option(help="NF-e: série só da Prosa, 1 a 889 (padrão 1).")] = None,
+    primeiro_nfe: Annotated[int | None, typer.Option(help="NF-e: primeiro número da série (padrão 1).")] = None,
+    serie_nfce: Annotated[int | None, typer.Option(help="NFC-e: série só da Prosa, 1 a 889 (padrão 1).")] = None,
+    primeiro_nfce: Annotated[int | None, typer.Option(help="NFC-e: primeiro número da série (padrão 1).")] = None,
+    csc: Annotated[
+        str | None, typer.Option(help="NFC-e: CSC como ID:TOKEN; o QR code versão 3 não o usa, e ele não é guardado.")
     ] = None,
     tributos_sn: Annotated[
         str | None, typer.Option(help="Alíquota efetiva do Simples em %, como 6; o canal nacional pede.")
@@ -155,11 +168,20 @@ def empresa_add(
 ) -> None:
     """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza o que for dito."""
     from bot.operator.doctor import layout_of
+    from gateway.register import CNPJRegister, CompanyEntry
     from gateway.registry import rows_for
     from operations.channel import left_out_of
     from operations.company import CompanyForm, add_company
     from state_machine.protocol.channel import Canal
 
+    chosen = settings(quiet=True)
+    known = rows_for(chosen)
+    of_goods = [nome for nome in canal or () if nome in known and known[nome].natureza.documento != "servico"]
+    of_services = [nome for nome in canal or () if nome not in of_goods]
+    if len(of_services) > 1:
+        fail(f"--canal: um só para serviços, e vieram {', '.join(of_services)}. Nada foi gravado.")
+    if csc is not None and not re.fullmatch(r"[0-9]{1,6}:[0-9A-Za-z-]{16,36}", csc):
+        fail("--csc é o código e o token da Sefaz, como 1:0123456789ABCDEF. Nada foi gravado.")
     form = CompanyForm(
         cnpj=cnpj,
         razao_social=razao_social,
@@ -173,7 +195,13 @@ def empresa_add(
         serie_rps=serie_rps,
         primeiro_rps=primeiro_rps,
         mei_transporte=mei_transporte,
-        canal=canal,
+        canal=of_services[0] if of_services else None,
+        mercado=tuple(dict.fromkeys(of_goods)),
+        inscricao_estadual=inscricao_estadual,
+        serie_nfe=serie_nfe,
+        primeiro_nfe=primeiro_nfe,
+        serie_nfce=serie_nfce,
+        primeiro_nfce=primeiro_nfce,
         tributos_sn=tributos_sn,
         tributos_federal=tributos_federal,
         tributos_estadual=tributos_estadual,
@@ -185,12 +213,19 @@ def empresa_add(
         ind_op=cindop,
         class_trib=cclasstrib,
     )
-    chosen = settings(quiet=True)
 
     async def work(database: Database) -> list[str]:
-        await add_company(database, form, Canal(chosen.gateway), rows_for(chosen))
+        register = CNPJRegister(chosen.cnpj_api_url, timeout=chosen.cnpj_api_timeout_seconds, guard=lambda: None)
+        async with register:
+            entry = await register.lookup(re.sub(r"\W", "", cnpj).upper()) if of_goods else None
+        endereco = entry.endereco if isinstance(entry, CompanyEntry) else None
+        await add_company(database, form, Canal(chosen.gateway), known, endereco)
         said = f"{razao_social} pode emitir; telefones autorizados nesta chamada: {len(usuario)}."
-        lacks = await left_out_of(database, rows_for(chosen), cnpj)
+        lacks = await left_out_of(database, known, cnpj)
+        if of_goods and endereco is None:
+            lacks.append(
+                "O cadastro do CNPJ não disse o endereço da empresa, que a nota leva: rode de novo mais tarde."
+            )
         return [said, *await layout_of(database, chosen, cnpj), *lacks]
 
     on_database(work, chosen)

@@ -2,6 +2,8 @@
 
 The words of ``prosa cancelar``: its options, made into an order to cancel.
 
+``prosa produtos``: what a company sells.
+
 ``prosa lote``: a list of addresses is read, sent after a yes, asked about, stopped.
 """
 
@@ -21,6 +23,58 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     """Put the commands of this module where they belong."""
     app.command()(servico)
     empresa.command("servico")(empresa_servico)
+
+
+produtos = typer.Typer(no_args_is_help=True, help="O que uma empresa vende por NF-e e NFC-e.")
+_Cnpj = Annotated[str, typer.Argument(help="CNPJ da empresa.")]
+
+
+@produtos.command("add")
+def produtos_add(
+    cnpj: _Cnpj,
+    codigo: Annotated[str, typer.Option(help="Código do produto na empresa.")],
+    texto: Annotated[str, typer.Option(help="Como sai na nota, até 120 letras.")],
+    ncm: Annotated[str, typer.Option(help="NCM, 8 algarismos.")],
+    preco: Annotated[str, typer.Option(help="Preço de uma unidade, como 12,50.")],
+    cfop: Annotated[str, typer.Option(help="CFOP de venda no estado: 5101, 5102 ou 5405.")] = "5102",
+    csosn: Annotated[str, typer.Option(help="CSOSN, como 102; a contabilidade sabe.")] = "102",
+    unidade: Annotated[str, typer.Option(help="Unidade, como UN ou KG.")] = "UN",
+) -> None:
+    """Guarda um produto, ou muda o que tem este código."""
+    from operations.goods import add
+
+    said = {"codigo": codigo, "texto": texto, "ncm": ncm, "cfop": cfop}
+    said |= {"csosn": csosn, "unidade": unidade, "preco": preco}
+    on_database(lambda database: add(database, cnpj, said))
+
+
+@produtos.command("importar")
+def produtos_importar(
+    cnpj: _Cnpj,
+    arquivo: Annotated[
+        Path, typer.Argument(help="CSV com ; ou XLSX: codigo texto ncm cfop csosn unidade preco, com vírgula decimal.")
+    ],
+) -> None:
+    """Guarda todos os produtos de uma lista, ou nenhum, dizendo linha e campo do que não serve."""
+    from operations.goods import import_file
+
+    on_database(lambda database: import_file(database, cnpj, arquivo))
+
+
+@produtos.command("listar")
+def produtos_listar(cnpj: _Cnpj) -> None:
+    """Mostra os produtos da empresa."""
+    from operations.goods import show
+
+    on_database(lambda database: show(database, cnpj))
+
+
+@produtos.command("remover")
+def produtos_remover(cnpj: _Cnpj, codigo: Annotated[str, typer.Argument(help="Código do produto na empresa.")]) -> None:
+    """Deixa de oferecer um produto; as notas já emitidas ficam como são."""
+    from operations.goods import remove
+
+    on_database(lambda database: remove(database, cnpj, codigo))
 
 
 def servico(

@@ -18,7 +18,7 @@ from persistence.people import clients
 from persistence.people.companies import Empresa
 from persistence.queue import outbox
 from persistence.rows import OutboxMessage
-from state_machine.documents import Atividade, DocumentoServico, Endereco, Obra, Tomador
+from state_machine.documents import Atividade, DocumentoProduto, DocumentoServico, Endereco, Obra, Tomador
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import INSCRICAO
 from state_machine.invoice.fields import Campo, Origem
@@ -126,7 +126,7 @@ class Effects:
             await self._door.accept(connection, confirmed, correlacao)
         except OtherChannelError:  # since this turn looked: look again, and show it
             raise StaleSessionError(sessao.sessao_id) from None
-        if apelido := _nickname(sessao.rascunho):
+        if confirmed.documento.tomador.documento and (apelido := _nickname(sessao.rascunho)):
             clients.remember(connection, empresa.id, apelido, confirmed.documento.tomador.documento, sessao.conversa)
 
 
@@ -136,28 +136,49 @@ def confirmed_of(
     """Return what a session's summary says. Raises ``ValueError`` for an incomplete one."""
     rascunho = sessao.rascunho
     documento, descricao = rascunho.validado(Campo.DOCUMENTO), rascunho.validado(Campo.DESCRICAO)
-    if documento is None or descricao is None:
+    if descricao is None or not rascunho.completo:
         raise ValueError("an incomplete draft was confirmed")  # transition never lets one through
+    said: dict[str, Any] = {
+        "prestador": issuer_of(empresa, _servico(rascunho, empresa)),
+        "tomador": Tomador(
+            documento or "",
+            rascunho.tomador_nome,
+            rascunho.validado(Campo.EMAIL),
+            _endereco(rascunho.validado(Campo.ENDERECO)),
+        ),
+        "valor": rascunho.valor_servico,
+    }
     return Confirmed(
         origin=conversation(sessao.sessao_id, emitir.revisao, row_id),
         tentativa=emitir.tentativa,
         empresa=empresa,
-        documento=DocumentoServico(
-            prestador=issuer_of(empresa, _servico(rascunho, empresa)),
-            tomador=Tomador(
-                documento,
-                rascunho.tomador_nome,
-                rascunho.validado(Campo.EMAIL),
-                _endereco(rascunho.validado(Campo.ENDERECO)),
-            ),
-            valor=rascunho.valor_servico,
+        documento=_vendido(rascunho, empresa, agora, said)
+        if rascunho.produtos
+        else DocumentoServico(
+            **said,
             competencia=_competencia(rascunho, empresa.municipio_ibge, sessao.mostrado_em or agora),
             descricao=descricao,
             **_lugar(rascunho),
             iss_retido=rascunho.iss_retido,
         ),
-        canal=sessao.canal,
+        canal=None
+        if rascunho.produtos
+        else sessao.canal,  # another channel for goods is another version of its company
         substitui=rascunho.substitui.emissao_id if rascunho.substitui else None,
+    )
+
+
+def _vendido(rascunho: Rascunho, empresa: Empresa, agora: datetime, said: dict[str, Any]) -> DocumentoProduto:
+    """Return an invoice for goods, of the day of its yes. Raises ``ValueError`` for a company that sells none."""
+    if empresa.comercio is None:
+        raise ValueError("an invoice for goods was about to be issued for a company that sells none")
+    return DocumentoProduto(
+        **said,
+        competencia=local_day(empresa.municipio_ibge, agora),
+        modelo="nfce" if rascunho.validado(Campo.MODELO) == "nfce" else "nfe",
+        itens=rascunho.produtos,
+        inscricao_estadual=empresa.comercio.inscricao_estadual,
+        endereco=empresa.comercio.endereco,
     )
 
 

@@ -270,8 +270,8 @@ def _step(antes: Sessao, depois: Sessao, evento: Evento, correlacao: str) -> dic
 def of_company(sessao: Sessao, empresa: Empresa | None) -> Sessao:
     """Return the session with what each turn reads anew of its company: service codes and city."""
     if empresa is None:
-        return replace(sessao, servicos=(), cidade=None)
-    return replace(sessao, servicos=empresa.servicos, cidade=empresa.municipio_ibge)
+        return replace(sessao, servicos=(), cidade=None, mercado=())
+    return replace(sessao, servicos=empresa.servicos, cidade=empresa.municipio_ibge, mercado=empresa.mercado)
 
 
 async def as_fit(

@@ -21,16 +21,24 @@ from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.fiscal import attempts, intents, issued, numbering
 from persistence.fiscal.intents import NovaEmissao, integration_id
-from persistence.fiscal.numbering import Sequencia
+from persistence.fiscal.numbering import Modelo, Sequencia
 from persistence.national import cities
 from persistence.national.cities import CityQuestion
 from persistence.people import channels as company_channels
 from persistence.people.companies import Empresa
 from persistence.witness import Witness
-from state_machine.documents import Documento, Endereco, Rps, Substituicao, Tomador, service
+from state_machine.documents import (
+    Documento,
+    DocumentoProduto,
+    DocumentoServico,
+    Endereco,
+    Rps,
+    Substituicao,
+    Tomador,
+)
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.summary import MOTIVO, SEM_CANAL
-from state_machine.protocol.channel import ATTEMPTS, Ambiente, Canal, Convenio, Origin
+from state_machine.protocol.channel import ATTEMPTS, Ambiente, Canal, Convenio, Origin, TipoDocumento
 from state_machine.protocol.emission import CannotTell
 from state_machine.services.codes import table
 from state_machine.values.address import EnderecoDito, as_people_write, city_of
@@ -52,14 +60,16 @@ class Numbers:
         It gets the next one where that number was explained away, is another city's, or another's note has it.
         Raises ``NumeracaoBloqueadaError``.
         """
-        if empresa.serie_rps is None or self._gateway.natureza.numbers == "channel":
+        serie, primeiro = self._series(empresa)
+        if serie is None:
             return None
         before = await attempts.newest(connection, origin.id, origin.revisao) if tentativa > 1 else None
-        sequencia = self._sequence(empresa, empresa.serie_rps)
-        same = before is not None and before.serie_rps == empresa.serie_rps and self._counts(before)
+        sequencia = self._sequence(empresa, serie)
+        same = before is not None and before.serie_rps == serie and self._counts(before)
         if before is not None and same and await numbering.is_unused(connection, sequencia, before.numero_rps):
             return Rps(before.serie_rps, before.numero_rps)
-        return Rps(empresa.serie_rps, await numbering.allocate(connection, sequencia, primeiro=empresa.primeiro_rps))
+        numero = await numbering.allocate(connection, sequencia, primeiro=primeiro, canal=self._gateway.name)
+        return Rps(serie, numero)
 
     async def seen(
         self, connection: Connection, empresa: Empresa, origin: Origin, tentativa: int
@@ -69,15 +79,15 @@ class Numbers:
         Looked for before a number is drawn; a later attempt than ours may be the one that became the note, and what
         was forgotten may have been confirmed in another revision: a second note would be one too many.
         """
-        reference = self._gateway.natureza.reference
-        if reference is None or empresa.serie_rps is None:
+        reference, (serie, _) = self._gateway.natureza.reference, self._series(empresa)
+        if reference is None or serie is None:
             return None
         ours: dict[str, tuple[int, int]] = {}
         for revisao in range(1, origin.revisao + REVISIONS):
             first = tentativa if revisao == origin.revisao else 1
             for each in range(first, first + ATTEMPTS):
                 ours[reference(integration_id(origin.id, revisao, each))] = revisao, each
-        found = await witness.number_of(connection, self._sequence(empresa, empresa.serie_rps), ours.keys())
+        found = await witness.number_of(connection, self._sequence(empresa, serie), ours.keys())
         if found is None:
             return None
         serie, numero, referencia = found
@@ -86,9 +96,8 @@ class Numbers:
 
     def example(self, empresa: Empresa) -> Rps | None:
         """Return a number like the next one, which is not taken; ``None`` where we give none."""
-        if empresa.serie_rps is None or self._gateway.natureza.numbers == "channel":
-            return None
-        return Rps(empresa.serie_rps, empresa.primeiro_rps or 1)
+        serie, primeiro = self._series(empresa)
+        return Rps(serie, primeiro or 1) if serie is not None else None
 
     def given(self, empresa: Empresa) -> bool:
         """Tell whether the company's invoices get their number from us."""
@@ -96,24 +105,42 @@ class Numbers:
 
     async def blocked(self, connection: Connection, empresa: Empresa) -> bool:
         """Tell whether the company's invoices can get no number now: none is set up, or staff blocked its sequence."""
-        numbers = self._gateway.natureza.numbers
-        if empresa.serie_rps is None or numbers == "channel":
-            return numbers == "we"
-        return await numbering.blocked(connection, self._sequence(empresa, empresa.serie_rps)) is not None
+        serie, _ = self._series(empresa)
+        if serie is None:
+            return self._gateway.natureza.numbers == "we"
+        return await numbering.blocked(connection, self._sequence(empresa, serie)) is not None
 
     async def bind(self, connection: Connection, empresa: Empresa, rps: Rps | None, emissao_id: int) -> None:
         """Tie the number to the stored intent. Raises ``NumeroOcupadoError``."""
         if rps is not None:
             await numbering.bind(connection, self._sequence(empresa, rps.serie), rps.numero, emissao_id)
 
+    def _series(self, empresa: Empresa) -> tuple[str | None, int]:
+        """Return the series in which we number these documents, ``None`` where we do not, and its first number."""
+        natureza = self._gateway.natureza
+        if natureza.numbers == "channel":
+            return None, 1
+        if natureza.documento is TipoDocumento.SERVICO:
+            return empresa.serie_rps, empresa.primeiro_rps
+        return empresa.comercio.series[self._gateway.name] if empresa.comercio else (None, 1)
+
     def _sequence(self, empresa: Empresa, serie: str) -> Sequencia:
-        return Sequencia(empresa.id, empresa.municipio_ibge, serie, self._gateway.ambiente)
+        """Return its line of numbers; goods are numbered by the state (the first two digits of the city's code)."""
+        modelo = _MODELOS[self._gateway.natureza.documento]
+        lugar = empresa.municipio_ibge if modelo is Modelo.NFSE else empresa.municipio_ibge[:2]
+        return Sequencia(empresa.id, lugar, serie, self._gateway.ambiente, modelo)
 
     def _counts(self, before: Any) -> bool:
         """Tell whether an earlier attempt's number was counted where ours are."""
         return before.canal == self._gateway.name and before.ambiente in {None, self._gateway.ambiente}
 
 
+_SERVICO = TipoDocumento.SERVICO
+_MODELOS = {
+    TipoDocumento.SERVICO: Modelo.NFSE,
+    TipoDocumento.PRODUTO: Modelo.NFE,
+    TipoDocumento.CONSUMIDOR: Modelo.NFCE,
+}
 ASK_SECONDS = 3.0  # for what another city agreed to; a summary waits for it
 SEM_CONVENIO = (
     "{cidade} não tem convênio com o emissor nacional, e por ele a nota de um serviço feito lá não sai. "
@@ -143,6 +170,11 @@ class Confirmed:
     canal: str | None = None
     substitui: int | None = None
 
+    @property
+    def tipo(self) -> TipoDocumento:
+        """The kind of document, which has a channel of its own."""
+        return TipoDocumento.of(self.documento.modelo if isinstance(self.documento, DocumentoProduto) else None)
+
 
 class Door:
     """Takes orders, each in its caller's transaction, and says beforehand what would become of them."""
@@ -151,20 +183,22 @@ class Door:
         self._channels = channels
         self._witness = witness
 
-    async def blocked(self, connection: Connection, empresa: Empresa) -> bool:
-        """Tell whether there is no number for an invoice of this company."""
-        return await Numbers(await self._gateway_of(connection, empresa)).blocked(connection, empresa)
+    async def blocked(self, connection: Connection, empresa: Empresa, tipo: TipoDocumento = _SERVICO) -> bool:
+        """Tell whether there is no number for an invoice of this company, for services where no kind is said."""
+        return await Numbers(await self._gateway_of(connection, empresa, tipo)).blocked(connection, empresa)
 
-    async def may_number(self, connection: Connection, empresa: Empresa) -> bool:
+    async def may_number(self, connection: Connection, empresa: Empresa, tipo: TipoDocumento = _SERVICO) -> bool:
         """Tell whether an invoice of this company may be confirmed now, as far as its number goes."""
-        if await self.blocked(connection, empresa):
+        if await self.blocked(connection, empresa, tipo):
             return False
-        numbers = Numbers(await self._gateway_of(connection, empresa))
+        numbers = Numbers(await self._gateway_of(connection, empresa, tipo))
         return not numbers.given(empresa) or (await self._witness.look_for(connection, empresa.id)).doubt is None
 
-    async def restored_at(self, connection: Connection, empresa: Empresa) -> datetime | None:
+    async def restored_at(
+        self, connection: Connection, empresa: Empresa, tipo: TipoDocumento = _SERVICO
+    ) -> datetime | None:
         """Return since when the database may lack notes under numbers of ours, ``None`` where it lacks none."""
-        if not Numbers(await self._gateway_of(connection, empresa)).given(empresa):
+        if not Numbers(await self._gateway_of(connection, empresa, tipo)).given(empresa):
             return None
         return (await self._witness.look(connection)).restored_at
 
@@ -178,7 +212,7 @@ class Door:
         Called outside of a transaction: the channel may take milliseconds, elsewhere.
         """
         async with database.alone() as connection:
-            gateway = await self._gateway_of(connection, confirmed.empresa)
+            gateway = await self._gateway_of(connection, confirmed.empresa, confirmed.tipo)
             cadastro = await remembered(connection, confirmed.documento.tomador.documento)
             canal = Canal(gateway.name, gateway.ambiente)
             told = await cities.agreement(connection, canal, confirmed.empresa.municipio_ibge)
@@ -200,7 +234,9 @@ class Door:
 
         It is asked for now where nobody was told for two days; a city that cannot be asked in time says nothing.
         """
-        empresa, documento = confirmed.empresa, service(confirmed.documento)
+        empresa, documento = confirmed.empresa, confirmed.documento
+        if not isinstance(documento, DocumentoServico):
+            return None
         codigo = documento.prestador.codigo_servico
         row = table().codigos.get(codigo)
         due = documento.local if row is not None and row.incide == "local" else None
@@ -223,7 +259,7 @@ class Door:
         """
         origin, empresa = confirmed.origin, confirmed.empresa
         cadastro = await remembered(connection, confirmed.documento.tomador.documento)
-        gateway = await self._gateway_of(connection, empresa)
+        gateway = await self._gateway_of(connection, empresa, confirmed.tipo)
         if confirmed.canal not in {None, _written(Canal(gateway.name), gateway.ambiente)}:
             raise OtherChannelError(origin.id)
         numbers = Numbers(gateway)
@@ -263,9 +299,11 @@ class Door:
         await numbers.bind(connection, empresa, rps, emissao_id)
         return emissao_id
 
-    async def _gateway_of(self, connection: Connection, empresa: Empresa) -> FiscalGateway:
-        """Return the company's channel for services."""
-        return self._channels.of(await company_channels.chosen(connection, empresa.id))
+    async def _gateway_of(
+        self, connection: Connection, empresa: Empresa, tipo: TipoDocumento = _SERVICO
+    ) -> FiscalGateway:
+        """Return the company's channel for a kind of document."""
+        return self._channels.of(await company_channels.chosen(connection, empresa.id, tipo))
 
 
 async def remembered(connection: Connection, documento: str) -> CompanyEntry | None:

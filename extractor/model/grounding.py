@@ -58,8 +58,8 @@ def _grounded(
             return _date(row.campo, Kind.MONTH, span, question, contexto)
         case FieldKind.DIA:
             return _date(row.campo, Kind.DAY, span, question, contexto)
-        case FieldKind.CODIGO | FieldKind.ENDERECO | FieldKind.LUGAR:
-            return None  # a fiscal code is nobody's guess, an address is asked for
+        case FieldKind.CODIGO | FieldKind.ENDERECO | FieldKind.LUGAR | FieldKind.ITENS | FieldKind.MODELO:
+            return None  # a fiscal code is nobody's guess, an address is asked for, products are the company's own
         case kind:
             assert_never(kind)
 

@@ -19,7 +19,7 @@ from state_machine.values.errors import ProsaError
 
 
 class Modelo(StrEnum):
-    """Which documents a sequence numbers; an NF-e and an NFC-e of one series count apart."""
+    """Which documents a sequence numbers; those of one series count apart."""
 
     NFSE = "nfse"
     NFE = "55"
@@ -68,10 +68,10 @@ class NumeracaoBloqueadaError(ProsaError):
 # number back. A database sequence would not wait, and would lose it.
 _ALLOCATE = sa.text("""
 WITH proxima AS (
-    INSERT INTO numeracao AS n (empresa_id, modelo, municipio, serie, ambiente, primeiro, ultimo)
-    VALUES (:empresa_id, :modelo, :municipio, :serie, :ambiente, :primeiro, :primeiro)
-    ON CONFLICT (empresa_id, municipio, serie, ambiente) DO UPDATE SET ultimo = n.ultimo + 1
-        WHERE n.bloqueado IS NULL AND n.modelo = excluded.modelo
+    INSERT INTO numeracao AS n (empresa_id, modelo, municipio, serie, ambiente, primeiro, ultimo, canal)
+    VALUES (:empresa_id, :modelo, :municipio, :serie, :ambiente, :primeiro, :primeiro, :canal)
+    ON CONFLICT (empresa_id, modelo, municipio, serie, ambiente) DO UPDATE SET ultimo = n.ultimo + 1
+        WHERE n.bloqueado IS NULL
     RETURNING id, ultimo
 )
 INSERT INTO numeracao_uso (numeracao_id, numero) SELECT id, ultimo FROM proxima RETURNING numero
@@ -139,18 +139,18 @@ _BLOCKED = sa.text(f"SELECT n.bloqueado FROM numeracao n WHERE {_SEQUENCE}")  # 
 _BLOCK = sa.text("UPDATE numeracao SET bloqueado = :motivo WHERE id = :id")
 
 
-async def allocate(connection: Connection, sequencia: Sequencia, *, primeiro: int = 1) -> int:
+async def allocate(connection: Connection, sequencia: Sequencia, *, primeiro: int = 1, canal: str | None = None) -> int:
     """Take the next number, in the transaction that stores the intent; a rollback gives it back.
 
     ``primeiro`` is where a sequence begins that is not known yet: after the last number of the customer's former
-    program. Others who ask for the same sequence wait until the transaction ends, so ask late in it.
-    Raises ``NumeracaoBloqueadaError``, and ``NumeroOcupadoError`` where the series numbers another ``modelo``.
+    program; ``canal`` is noted with it. Others who ask for the same sequence wait until the transaction ends, so ask
+    late in it. Raises ``NumeracaoBloqueadaError``.
     """
-    row = (await connection.execute(_ALLOCATE, {**asdict(sequencia), "primeiro": primeiro})).one_or_none()
+    row = (
+        await connection.execute(_ALLOCATE, {**asdict(sequencia), "primeiro": primeiro, "canal": canal})
+    ).one_or_none()
     if row is None:
         motivo = await blocked(connection, sequencia)
-        if motivo is None:
-            raise NumeroOcupadoError(f"{sequencia.serie} numbers another kind of document")
         raise NumeracaoBloqueadaError(
             f"A numeração da série {sequencia.serie} está bloqueada ({motivo}). Nada foi emitido e nenhum número foi "
             "gasto. Resolva o motivo e libere: prosa numeracao --desbloquear, com --sequencia."

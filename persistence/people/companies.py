@@ -9,12 +9,13 @@ from typing import Any, Final, Literal
 
 import phonenumbers
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, insert
 
 from persistence.access.accounts import Alcance
 from persistence.db.connection import Connection
 from persistence.fiscal import suspension
-from persistence.people import channels, services
+from persistence.people import channels, goods, services
+from persistence.people.goods import Comercio
 from persistence.tables import conversas, empresa, session_snapshot, usuario
 from state_machine.invoice.session import ESPERAM_USUARIO, Emissor, Estado
 from state_machine.protocol.channel import Canal, TipoDocumento
@@ -75,7 +76,7 @@ class Empresa:
     ``apuracao_ibscbs``: how a company of the Simples pays IBS and CBS (regApIBSCBSSN).
     ``nbs``, ``ind_op``, ``class_trib``: cNBS, cIndOp and cClassTrib of its one code, where a city's own list has it.
     ``servicos``: its codes of the national list, the main one first; none where its channel takes no such list.
-    ``canal``: by which it issues its services.
+    ``canal``: by which it issues its services. ``comercio``: what it says as a seller of goods, if it is one.
     """
 
     id: int
@@ -103,6 +104,12 @@ class Empresa:
     class_trib: str | None = None
     servicos: tuple[Servico, ...] = ()
     canal: Canal = Canal()  # noqa: RUF009 - frozen
+    comercio: Comercio | None = None
+
+    @property
+    def mercado(self) -> tuple[str, ...]:
+        """The models of goods ("nfe", "nfce") that it issues."""
+        return tuple(self.comercio.canais) if self.comercio else ()
 
     @property
     def emissor(self) -> Emissor:
@@ -118,13 +125,15 @@ class Empresa:
         return next(iter(self.servicos), Servico(self.codigo_servico, nbs=self.nbs, ibs_cbs=group))
 
 
-COLUMNS: Final = tuple(name for name in Empresa.__slots__ if name not in {"servicos", "canal"})  # of its row
+_BESIDE: Final = {"servicos", "canal", "comercio"}  # of other tables
+COLUMNS: Final = tuple(name for name in Empresa.__slots__ if name not in _BESIDE)
 
 
 def company_columns(e: str = "empresa") -> tuple[sa.ColumnElement[Any], ...]:
-    """Return the columns ``servicos`` and ``canal`` for a statement in which ``e`` names the company's row."""
+    """Return what a company has in other tables, for a statement in which ``e`` names its row."""
     servicos = sa.literal_column(services.column(e), ARRAY(sa.Text)).label("servicos")
-    return servicos, sa.literal_column(channels.column(e), sa.Text).label("canal")
+    comercio = sa.literal_column(goods.column(e), JSONB).label("comercio")
+    return servicos, sa.literal_column(channels.column(e), sa.Text).label("canal"), comercio
 
 
 _COMPANY = sa.select(empresa, *company_columns(), sa.func.now().label("agora")).where(
@@ -133,9 +142,10 @@ _COMPANY = sa.select(empresa, *company_columns(), sa.func.now().label("agora")).
 
 
 def company_of(row: Any) -> Empresa:
-    """Return the company of a row that has ``COLUMNS``, ``servicos`` and ``canal`` by name, more of them or not."""
+    """Return the company of a row that has ``COLUMNS`` and ``company_columns`` by name, more of them or not."""
     servicos = services.read(row["codigo_servico"], row["servicos"])
-    return Empresa(*[*(row[name] for name in COLUMNS), servicos, channels.read(row["canal"])])
+    beside = servicos, channels.read(row["canal"]), goods.read(row["comercio"])
+    return Empresa(*[*(row[name] for name in COLUMNS), *beside])
 
 
 async def get_company(connection: Connection, empresa_id: int) -> tuple[Empresa, datetime]:

@@ -35,8 +35,8 @@ numeracao = sa.Table(
     sa.Column("primeiro", sa.BigInteger, nullable=False),  # earlier numbers are another program's
     sa.Column("ultimo", sa.BigInteger, nullable=False),
     sa.Column("bloqueado", sa.Text),  # why no number is given out, null when they are
-    # Without the model: a series that numbers one is refused to another.
-    sa.UniqueConstraint("empresa_id", "municipio", "serie", "ambiente"),
+    sa.Column("canal", sa.Text),  # that took its first number; null: before goods
+    sa.UniqueConstraint("empresa_id", "modelo", "municipio", "serie", "ambiente"),
     sa.CheckConstraint("modelo IN ('nfse', '55', '65')", name="modelo"),
     sa.CheckConstraint("ambiente IN ('producao', 'homologacao')", name="ambiente"),
     sa.CheckConstraint("primeiro > 0 AND ultimo >= primeiro", name="ordem"),

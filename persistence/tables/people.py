@@ -58,7 +58,7 @@ empresa_canal = sa.Table(
     "empresa_canal",  # a company without a row was registered by a release that knew one channel only
     metadata,
     sa.Column("empresa_id", sa.ForeignKey("empresa.id"), primary_key=True),
-    sa.Column("tipo", sa.Text, primary_key=True),  # servico | produto
+    sa.Column("tipo", sa.Text, primary_key=True),  # servico | produto (NF-e) | consumidor (NFC-e)
     sa.Column("canal", sa.Text, nullable=False),
     sa.Column("ambiente", sa.Text),  # producao | homologacao; null: the installation's
     now("atualizado_em"),
@@ -84,6 +84,37 @@ empresa_servico = sa.Table(
         "ind_op ~ '^[0-9]{6}$' AND cst ~ '^[0-9]{3}$' AND class_trib ~ '^[0-9]{6}$')",
         name="ibs_cbs",
     ),
+)
+
+empresa_comercio = sa.Table(
+    "empresa_comercio",  # what a company that sells goods says beside, in its NF-e and NFC-e
+    metadata,
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("inscricao_estadual", sa.Text, nullable=False),
+    sa.Column("endereco", JSONB(none_as_null=True)),  # of the CNPJ register; null: it did not tell it yet
+    sa.Column("serie_nfe", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("primeiro_nfe", sa.BigInteger, nullable=False, server_default="1"),
+    sa.Column("serie_nfce", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("primeiro_nfce", sa.BigInteger, nullable=False, server_default="1"),
+    now("atualizado_em"),
+    sa.CheckConstraint("serie_nfe BETWEEN 1 AND 889 AND serie_nfce BETWEEN 1 AND 889", name="serie"),
+    sa.CheckConstraint("primeiro_nfe > 0 AND primeiro_nfce > 0", name="primeiro"),
+)
+
+produtos = sa.Table(
+    "produtos",  # what a company sells; an invoice keeps its own copy
+    metadata,
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("codigo", sa.Text, primary_key=True),  # the company's own
+    sa.Column("texto", sa.Text, nullable=False),
+    sa.Column("ncm", sa.Text, nullable=False),
+    sa.Column("cfop", sa.Text, nullable=False),
+    sa.Column("csosn", sa.Text, nullable=False),
+    sa.Column("unidade", sa.Text, nullable=False),
+    sa.Column("preco", MONEY, nullable=False),  # of one unit
+    now("criado_em"),
+    now("atualizado_em"),
+    sa.CheckConstraint("preco > 0", name="preco"),
 )
 
 empresa_certificado = sa.Table(

@@ -284,6 +284,8 @@ propostas = sa.Table(
     sa.Column("valor", MONEY, nullable=False),
     sa.Column("descricao", sa.Text),  # what is missing is asked of the approver
     sa.Column("competencia", sa.String(7)),  # AAAA-MM
+    sa.Column("documento_fiscal", sa.Text, nullable=False, server_default="nfse"),  # nfse | nfe | nfce
+    sa.Column("itens", JSONB(none_as_null=True)),  # of goods, as a draft holds them
     sa.Column("prestacao", JSONB(none_as_null=True)),  # where the work was done, and who pays the ISS, as it was sent
     sa.Column("estado", sa.String(20), nullable=False, server_default=EstadoProposta.RASCUNHO.value),
     sa.Column("motivo", sa.Text),  # why it was refused or rejected, in words for the caller
@@ -302,6 +304,7 @@ propostas = sa.Table(
     now("atualizada_em"),
     sa.UniqueConstraint("empresa_id", "ambiente", "idempotencia_key"),
     sa.CheckConstraint("valor > 0", name="valor"),
+    sa.CheckConstraint("documento_fiscal IN ('nfse', 'nfe', 'nfce')", name="documento_fiscal"),
     sa.CheckConstraint(f"estado IN ({literals(EstadoProposta)})", name="estado"),
     sa.Index("ix_propostas_lista", "empresa_id", "ambiente", "id"),
     sa.Index(

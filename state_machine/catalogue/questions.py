@@ -51,8 +51,9 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
         return _pergunta_servico(lido, degrau)
     if row.kind is FieldKind.LUGAR:
         return _pergunta_lugar(lido, degrau)
-    if campo is Campo.RETIDO:
-        return f"{_RETEVE} {OU_PESSOA}" if degrau == _COM_PESSOA else _RETEVE
+    if campo in _DITAS:
+        pede = _RETEVE if campo is Campo.RETIDO else row.question
+        return f"{pede} {OU_PESSOA}" if degrau == _COM_PESSOA else pede
     if row.kind is not FieldKind.DINHEIRO and (lido.detalhe or "").strip():
         return _pergunta_nomeadas(campo, lido, degrau)
     opcoes = _ou([legivel(campo, leitura) or "" for leitura in lido.leituras])
@@ -73,7 +74,10 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
 
 
 _RETEVE = "Este cliente reteve o ISS na última nota. E nesta?"
-_DO_ISS = {SIM: "Com ISS retido", NAO: "Sem retenção"}
+_DITAS = {
+    Campo.RETIDO: {SIM: "Com ISS retido", NAO: "Sem retenção"},
+    Campo.MODELO: {"nfce": "Sim, em mãos", "nfe": "Não, enviei"},
+}
 
 
 def _pergunta_lugar(lido: Lido, degrau: int) -> str:
@@ -162,8 +166,8 @@ def opcoes(sessao: Sessao, campo: Campo, *, com_pessoa: bool) -> tuple[tuple[Bot
     if lido.nomes:  # a document tells nobody which client it is
         linhas = [_pelo_nome(f"usar:{alvo}:{leitura}", campo, leitura, dict(lido.nomes)) for leitura in leituras]
         return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in (outro, *pessoa)))
-    if campo is Campo.RETIDO:
-        return (*(Botao(f"usar:{alvo}:{leitura}", _DO_ISS[leitura]) for leitura in leituras), *pessoa), ()
+    if ditas_assim := _DITAS.get(campo):
+        return (*(Botao(f"usar:{alvo}:{leitura}", ditas_assim[leitura]) for leitura in leituras), *pessoa), ()
     ditas = [(f"usar:{alvo}:{leitura}", legivel(campo, leitura) or "") for leitura in leituras]
     if len(leituras) <= BOTOES_MAX and not com_pessoa and all(tamanho(dita) <= BOTAO_MAX for _, dita in ditas):
         return (*(Botao(key, dita) for key, dita in ditas), outro)[:BOTOES_MAX], ()

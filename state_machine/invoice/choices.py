@@ -13,7 +13,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
-from state_machine.invoice.draft import LEITURAS_MAX, VAZIO, Lido, Rascunho, StatusCampo
+from state_machine.invoice.draft import CPF_DIGITS, LEITURAS_MAX, VAZIO, Lido, Rascunho, StatusCampo
 from state_machine.invoice.field_table import NAO, SIM
 from state_machine.invoice.fields import Campo, Confianca, Motivo, Origem
 from state_machine.services.codes import Onde, Servico
@@ -102,7 +102,7 @@ def com_servico(antes: Rascunho, depois: Rascunho, servicos: Sequence[Servico]) 
     empty where the company's channel knows no list.
     """
     lido = depois.codigo
-    if not servicos:
+    if not servicos or depois.produtos:
         return depois if lido == VAZIO else depois.com(Campo.CODIGO, VAZIO)
     novo = _escolhido(antes, depois, servicos)
     return depois if novo == lido else depois.com(Campo.CODIGO, novo)
@@ -143,7 +143,13 @@ def com_retencao(antes: Rascunho, depois: Rascunho, costume: Costume | None) -> 
     It is asked once, as the customer comes, unless somebody said so.
     """
     cliente = depois.validado(Campo.DOCUMENTO)
-    asks = costume is not None and costume.retido and costume.documento == cliente and depois.retido == VAZIO
+    asks = (
+        costume is not None
+        and not depois.produtos
+        and costume.retido
+        and costume.documento == cliente
+        and depois.retido == VAZIO
+    )
     if not asks or antes.validado(Campo.DOCUMENTO) == cliente:
         return depois
     oferta = Lido(
@@ -154,6 +160,34 @@ def com_retencao(antes: Rascunho, depois: Rascunho, costume: Costume | None) -> 
         leituras=(SIM, NAO),
     )
     return depois.com(Campo.RETIDO, oferta)
+
+
+def com_modelo(depois: Rascunho, mercado: Sequence[str]) -> Rascunho:
+    """Return ``depois`` with the model of an invoice for goods, as far as customer and channels leave one.
+
+    ``mercado`` are the company's channels for goods. A company gets an NF-e; a person too, unless the goods were
+    handed over, which is asked where the company issues both.
+    """
+    lido = depois.modelo
+    if not depois.produtos:
+        return depois if lido == VAZIO else depois.com(Campo.MODELO, VAZIO)
+    documento = depois.validado(Campo.DOCUMENTO)
+    if documento is None and not depois.sem_nome:
+        return depois
+    de_empresa = documento is not None and len(documento) != CPF_DIGITS
+    podem = [each for each in ("nfce", "nfe") if each in mercado and not (each == "nfce" and de_empresa)]
+    if lido.status is StatusCampo.VALIDATED and lido.valor in podem:
+        return depois
+    if len(podem) == 1:
+        return depois.com(Campo.MODELO, Lido(StatusCampo.VALIDATED, podem[0], None, Origem.CADASTRO, Confianca.CERTA))
+    oferta = Lido(
+        StatusCampo.INVALID,
+        origem=Origem.CADASTRO,
+        confianca=Confianca.DUVIDOSA,
+        motivo=Motivo.VARIOS,
+        leituras=tuple(podem),
+    )
+    return depois if lido == oferta or not podem else depois.com(Campo.MODELO, oferta)
 
 
 def _escolhido(antes: Rascunho, depois: Rascunho, servicos: Sequence[Servico]) -> Lido:

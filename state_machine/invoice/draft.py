@@ -13,6 +13,8 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any
 
+from state_machine import goods
+from state_machine.goods import Item
 from state_machine.invoice.field_table import EVENTO_MAX, FIELDS, INSCRICAO, SIM, TextoNaoCabe, nome_limpo
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.services.codes import Onde, onde
@@ -36,6 +38,7 @@ class Substituida:
 
 APAGADA = "você apagou a mensagem em que isso estava"  # said with the question about it
 LEITURAS_MAX = 8  # a list message has ten rows: one is for another value, one for a person
+CPF_DIGITS = 11
 ESCOLHA = 2  # readings that one summary can show: a third button is for another value
 LEITURA_MAX = 72  # UTF-16 units of a list row's description: what cannot be shown whole is not offered
 
@@ -117,6 +120,8 @@ class Rascunho:
     obra: Lido = VAZIO
     evento: Lido = VAZIO
     fim: Lido = VAZIO
+    itens: Lido = VAZIO
+    modelo: Lido = VAZIO
     retido: Lido = VAZIO
     cadastro: Cadastro | None = None
     substitui: Substituida | None = None
@@ -136,6 +141,8 @@ class Rascunho:
         campos: dict[str, Any] = {campo.value: lido}
         if campo is Campo.DOCUMENTO and self.documento.valor not in {None, lido.valor}:
             campos |= {"cadastro": None, **{c.value: VAZIO for c, row in FIELDS.items() if row.of_customer}}
+        if campo is Campo.ITENS:
+            campos |= _dos_itens(lido)
         mudado = replace(self, **campos)
         if (
             mudado.data.valor
@@ -157,7 +164,29 @@ class Rascunho:
     def faltam(self) -> tuple[Campo, ...]:
         """Required fields that are not validated yet, in the order in which they are asked."""
         always = [c for c, row in FIELDS.items() if row.required and row.of(self).status is not StatusCampo.VALIDATED]
+        if self.produtos:
+            return tuple(c for c in always if c is not Campo.DOCUMENTO or not self.sem_nome) + self._faltam_da_venda
         return (*always, *self._faltam_do_lugar)
+
+    @property
+    def produtos(self) -> tuple[Item, ...]:
+        """The items of an invoice for goods; none of one for a service."""
+        lidos = self.validado(Campo.ITENS)
+        return goods.load(lidos) if lidos else ()
+
+    @property
+    def sem_nome(self) -> bool:
+        """True where nobody names the consumer, which only an NFC-e allows."""
+        return self.documento == VAZIO and self.modelo != VAZIO and self.modelo.valor != "nfe"
+
+    @property
+    def _faltam_da_venda(self) -> tuple[Campo, ...]:
+        """What an invoice for goods asks beside: which it is, and of a person where to, if it is an NF-e."""
+        modelo, documento = self.validado(Campo.MODELO), self.validado(Campo.DOCUMENTO)
+        if modelo is None:
+            return (Campo.MODELO,) if documento else ()
+        a_pessoa = documento is not None and len(documento) == CPF_DIGITS
+        return (Campo.ENDERECO,) if modelo == "nfe" and a_pessoa and self.validado(Campo.ENDERECO) is None else ()
 
     @property
     def onde(self) -> Onde | None:
@@ -256,6 +285,16 @@ class Rascunho:
             return ""
 
 
+def _dos_itens(lido: Lido) -> dict[str, Lido]:
+    """Return amount and text as the items make them; none without items."""
+    if lido.status is not StatusCampo.VALIDATED or lido.valor is None:
+        return dict.fromkeys((Campo.VALOR.value, Campo.DESCRICAO.value, Campo.MODELO.value), VAZIO)
+    produtos = goods.load(lido.valor)
+    valor, texto = f"{goods.total(produtos):.2f}", goods.resumida(produtos)
+    feito = replace(lido, origem=lido.origem or Origem.CADASTRO, confianca=Confianca.CERTA)
+    return {Campo.VALOR.value: replace(feito, valor=valor), Campo.DESCRICAO.value: replace(feito, valor=texto)}
+
+
 def ler(candidate: Candidate, escrita: Escrita | None = None) -> Lido:
     """Check a candidate by our own rules, whoever read it, and say how far it is to be trusted."""
     status, valor, motivo, detalhe = _conferido(candidate)
@@ -329,7 +368,9 @@ def aplicar(
 
 
 def _cabe(antes: Rascunho, campo: Campo, lido: Lido) -> bool:
-    """Say whether ``lido`` may be applied: it changes nothing that was written later."""
+    """Say whether ``lido`` may be applied: it changes nothing that was written later, nor what the items make."""
+    if campo in {Campo.VALOR, Campo.DESCRICAO} and antes.produtos:
+        return False
     quando = lido.escrita_em
     if quando is None or _DITO(antes.campo(campo)) == _DITO(lido):
         return True

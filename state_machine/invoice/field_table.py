@@ -20,6 +20,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any, Final
 
+from state_machine import goods
 from state_machine.catalogue.texts import address as address_texts
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.services.codes import digits
@@ -57,6 +58,8 @@ class FieldKind(StrEnum):
     CODIGO = "codigo"  # of the national list of services
     ENDERECO = "endereco"
     LUGAR = "lugar"  # a city, or an address
+    ITENS = "itens"
+    MODELO = "modelo"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +196,16 @@ def _sim(texto: str) -> str:
 
 def _dia(texto: str) -> str:
     return date.fromisoformat(texto).isoformat()
+
+
+def _itens(texto: str) -> str:
+    return goods.dump(goods.load(texto))
+
+
+def _modelo(texto: str) -> str:
+    if texto not in goods.MODELOS:
+        raise ValueError("no model")
+    return texto
 
 
 _ROWS: Final = (
@@ -438,6 +451,38 @@ _ROWS: Final = (
         prompt="último dia do evento.",
         words=r"ultimo dia",
         stems="ult",
+    ),
+    Field(
+        campo=Campo.ITENS,
+        kind=FieldKind.ITENS,
+        check=_itens,
+        of_customer=False,
+        read=False,  # the company's own products tell them
+        article="o",
+        label="produto",
+        name="o produto",
+        staff_name="o produto",
+        question="Quais são os produtos, e quantos de cada?",
+        example="Por exemplo: _3 bolos de pote e 2 brigadeiros_.",
+        prompt="produtos vendidos.",
+        words=r"produtos?|itens",
+        stems="pro ite",
+    ),
+    Field(
+        campo=Campo.MODELO,
+        kind=FieldKind.MODELO,
+        check=_modelo,
+        of_customer=True,
+        read=False,
+        article="o",
+        label="tipo de nota",
+        name="se foi entregue em mãos",
+        staff_name="o tipo de nota",
+        question="Foi entregue em mãos?",
+        example="Responde _sim_ ou _não_.",
+        prompt="tipo da nota de produto.",
+        words=r"nf-?c?-?e|cupom",
+        stems="nf cup",
     ),
     Field(
         campo=Campo.RETIDO,

@@ -22,6 +22,8 @@ class Campo(StrEnum):
     OBRA = "obra"  # the number of a building site: CNO or CEI
     EVENTO = "evento"  # what an event is called
     FIM = "fim"  # its last day, "AAAA-MM-DD"; the first is ``DATA``
+    ITENS = "itens"  # of an invoice for goods, as ``goods.dump`` writes them; amount and text follow from them
+    MODELO = "modelo"  # "nfe" or "nfce", of one for goods
     RETIDO = "retido"  # "sim": the customer retains the ISS; "não": as it did, and does not here
 
 

@@ -214,7 +214,8 @@ class Sessao:
     would be issued, ``None`` likewise. ``insistencias`` is how often the open question has been asked again; the live
     copy has it, and the journal. ``sem`` is what was asked of the invoice and it will lack, kept likewise.
     ``servicos`` are the company's codes of the national list as of now, the main one first: each turn sets them, and
-    nothing stores them; likewise ``cidade``, the IBGE code of the company's city.
+    nothing stores them; likewise ``cidade``, the IBGE code of the company's city, and ``mercado``, its channels for
+    goods.
     """
 
     sessao_id: str
@@ -239,6 +240,7 @@ class Sessao:
     sem: str | None = None
     servicos: tuple[Servico, ...] = ()
     cidade: str | None = None
+    mercado: tuple[str, ...] = ()
 
     @property
     def espera_usuario(self) -> bool:

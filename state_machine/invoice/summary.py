@@ -10,6 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import assert_never
 
+from state_machine.goods import NOMES, linhas, load, resumida
 from state_machine.invoice.draft import Rascunho, Substituida
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo
@@ -120,6 +121,10 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
     veio = [f"Pedida por: sistema da empresa ({proposta})"] if proposta else []
     depois = [*opcionais, f"Emitente: {apara(sessao.emitente, _EMITENTE_MAX)}", *veio, *_sem(sessao)]
     resta = TEXTO_COM_BOTOES_MAX - tamanho("\n".join([*antes, "Serviço: ", *depois]))
+    if produtos := rascunho.produtos:
+        tipo = f"Tipo: {legivel(Campo.MODELO, validados[Campo.MODELO])} ({_POR_QUE[validados[Campo.MODELO] or '']})"
+        vendidos = _itens(linhas(produtos), resta - tamanho(f"{tipo}\n"))
+        return Mensagem("\n".join([*antes, *vendidos, tipo, *depois]), _botoes(sessao))
     servico = _servico(rascunho.validado(Campo.DESCRICAO) or "", min(resta, _SERVICO_MAX))
     return Mensagem("\n".join([*antes, f"Serviço: {servico}", *depois]), _botoes(sessao))
 
@@ -188,6 +193,8 @@ def _sem(sessao: Sessao) -> list[str]:
 
 def _cliente(rascunho: Rascunho) -> list[str]:
     documento = rascunho.validado(Campo.DOCUMENTO) or ""
+    if not documento:
+        return ["Cliente: *consumidor sem nome*"]
     tipo = "CPF" if len(documento) == 11 else "CNPJ"  # noqa: PLR2004 - a CPF has 11 digits
     nome = rascunho.tomador_nome
     if nome:
@@ -199,6 +206,18 @@ def _cliente(rascunho: Rascunho) -> list[str]:
     if situacao not in {None, "", "ATIVA"}:
         linhas.append(f"⚠️ Na Receita este CNPJ consta como *{apara(situacao or '', _SITUACAO_MAX)}*.")
     return linhas
+
+
+_POR_QUE = {"nfe": "para empresa, ou quando a mercadoria é enviada", "nfce": "consumidor, entregue em mãos", "": ""}
+
+
+def _itens(todos: list[str], limite: int) -> list[str]:
+    """Return the lines of the items that have room, and how many more are kept."""
+    if tamanho("\n".join(todos)) <= limite:
+        return todos
+    aviso = "… e mais {} itens, todos guardados e somados"
+    cabem = [linha for n, linha in enumerate(todos, 1) if tamanho("\n".join([*todos[:n], aviso])) <= limite]
+    return [*cabem, aviso.format(len(todos) - len(cabem))]
 
 
 def _servico(texto: str, limite: int) -> str:
@@ -223,6 +242,10 @@ def legivel(campo: Campo, valor: str | None) -> str | None:
             return apara(named(valor), _CODIGO_MAX)
         case FieldKind.ENDERECO | FieldKind.LUGAR:
             return apara(as_people_write(valor), _ENDERECO_MAX)
+        case FieldKind.ITENS:
+            return apara(resumida(load(valor)), 2 * _MUDADO_MAX)
+        case FieldKind.MODELO:
+            return NOMES.get(valor, valor)
         case FieldKind.PROSA | FieldKind.TEXTO | FieldKind.EMAIL:
             return apara(valor, 2 * _MUDADO_MAX)
         case kind:

@@ -16,7 +16,7 @@ from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import questions
 from state_machine.catalogue.questions import mostra_leituras
 from state_machine.catalogue.texts import memory as memory_texts
-from state_machine.invoice.choices import Costume, com_local, com_retencao, com_servico
+from state_machine.invoice.choices import Costume, com_local, com_modelo, com_retencao, com_servico
 from state_machine.invoice.draft import Rascunho, com_leitura, difere
 from state_machine.invoice.fields import Campo, Confianca
 from state_machine.invoice.session import REASON_ON_ENTRY, Decision, Efeito, Estado, Mensagem, Responder, Sessao
@@ -126,6 +126,7 @@ def com_rascunho(
     antes = sessao.rascunho
     rascunho = com_servico(antes, com_unica(antes, rascunho), sessao.servicos)
     rascunho = com_retencao(antes, com_local(rascunho, sessao.cidade, costume), costume)
+    rascunho = com_modelo(rascunho, sessao.mercado)
     mudou = difere(antes, rascunho)
     campos: dict[str, Any] = {
         "rascunho": rascunho,

@@ -108,7 +108,13 @@ class TipoDocumento(StrEnum):
     """Kinds of document; a company may use another channel for each."""
 
     SERVICO = "servico"
-    PRODUTO = "produto"
+    PRODUTO = "produto"  # NF-e
+    CONSUMIDOR = "consumidor"  # NFC-e
+
+    @classmethod
+    def of(cls, modelo: str | None) -> TipoDocumento:
+        """Return the kind of a draft's model ("nfe", "nfce"); ``None`` is a service."""
+        return {"nfe": cls.PRODUTO, "nfce": cls.CONSUMIDOR}.get(modelo or "", cls.SERVICO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,4 +172,5 @@ class Natureza:
     substitutes: bool = False
     page: bool = False
     draws: bool = False
+    documento: TipoDocumento = TipoDocumento.SERVICO
     reference: Callable[[str], str] | None = None

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 from hypothesis import strategies as st
 
+from state_machine.goods import Item, dump
 from state_machine.invoice.draft import Cadastro, Rascunho, aplicar
 from state_machine.invoice.field_table import DESCRICAO_MAX, NOME_MAX
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
@@ -131,6 +133,15 @@ def _pode(texto):
     return "none" not in texto.lower() and not re.search(r"\{\w*\}", texto)
 
 
+ITENS = dump(
+    [
+        Item(
+            **{"codigo": "B1", "texto": "Bolo de pote", "ncm": "19059090", "cfop": "5102", "csosn": "102"}
+            | {"unidade": "UN", "preco": Decimal("12.00"), "quantidade": Decimal(3)}
+        )
+    ]
+)
+
 textos = st.one_of(
     st.text(max_size=60).filter(_pode),
     st.sampled_from(["consultoria  de\tmarketing ", "😀" * 400, "x" * 2500, " ", "*_~`", "a\nb", "R$ 1,00. "]),
@@ -161,6 +172,8 @@ valores = {
     Campo.OBRA: st.sampled_from(["123456789012", "12.345.67890/12", "x"]),
     Campo.EVENTO: nomes,
     Campo.FIM: datas,
+    Campo.ITENS: st.sampled_from([ITENS, ITENS.replace('"3"', '"1000000"'), "[]", "x"]),
+    Campo.MODELO: st.sampled_from(["nfe", "nfce", "x"]),
     Campo.RETIDO: st.sampled_from(["sim", "não", "x"]),
 }
 candidates = st.sampled_from(Campo).flatmap(

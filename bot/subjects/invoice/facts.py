@@ -52,7 +52,7 @@ from state_machine.machine.events import (
     Reprocessou,
 )
 from state_machine.proposal import proposed_by
-from state_machine.protocol.channel import ATTEMPTS
+from state_machine.protocol.channel import ATTEMPTS, TipoDocumento
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.services.codes import Servico
 
@@ -136,8 +136,8 @@ async def as_seen(connection: Connection, sessao: Sessao, evento: Evento, repeat
     rascunho = sessao.rascunho
     if evento.leitura in rascunho.valores_a_escolher:
         rascunho = com_leitura(rascunho, Campo.VALOR, evento.leitura)
-    documento, descricao = rascunho.validado(Campo.DOCUMENTO), rascunho.validado(Campo.DESCRICAO)
-    if not rascunho.completo or documento is None or descricao is None:
+    documento, descricao = rascunho.validado(Campo.DOCUMENTO) or "", rascunho.validado(Campo.DESCRICAO)
+    if not rascunho.completo or descricao is None:
         return evento
     valor = rascunho.valor_servico
     igual = await equal_invoice(connection, sessao.empresa_id, sessao.sessao_id, documento, valor, descricao, repeat)
@@ -224,7 +224,7 @@ def is_as_confirmed(door: Door, sessao: Sessao, empresa: Empresa) -> bool:
 
 async def may_have_issued(connection: Connection, door: Door, empresa: Empresa, sessao: Sessao) -> bool:
     """Tell whether the session's summary was shown to a history of which the end may be missing."""
-    since = await door.restored_at(connection, empresa)
+    since = await door.restored_at(connection, empresa, TipoDocumento.of(sessao.rascunho.validado(Campo.MODELO)))
     if since is None:
         return False
     shown = sessao.mostrado_em or (await outbox.seen(connection, sessao))[0]
@@ -243,7 +243,8 @@ async def as_renumbered(
     if newest is None or (newest.id, newest.status) != (emissao_id, StatusEmissao.REJEITADO):
         return NotaRejeitada(_NO_NUMBER, None)
     may = newest.tentativa < ATTEMPTS and is_as_confirmed(door, sessao, empresa)
-    if may and not await door.blocked(connection, empresa):
+    tipo = TipoDocumento.of(sessao.rascunho.validado(Campo.MODELO))
+    if may and not await door.blocked(connection, empresa, tipo):
         return NumeroTomado(int(newest.tentativa) + 1)
     return NotaRejeitada(_NO_NUMBER, None)
 

@@ -79,6 +79,7 @@ from state_machine.machine.events import (
     PrazoVencido,
 )
 from state_machine.proposal import proposed_by
+from state_machine.protocol.channel import TipoDocumento
 from state_machine.services.codes import onde
 from state_machine.values.local_time import SAO_PAULO, local_day
 
@@ -403,7 +404,8 @@ class Invoice:
             empresa = await conversations.issuer(connection, turn.chegada.contato)
         eventos = as_issued_by(alvo, empresa, self._r.door.channel(empresa) if empresa else None, eventos)
         eventos = [await as_seen(connection, alvo, evento, self._r.repeat) for evento in eventos]
-        if empresa and is_yes(alvo, eventos) and not await self._r.door.may_number(connection, empresa):
+        tipo = TipoDocumento.of(alvo.rascunho.validado(Campo.MODELO))
+        if empresa and is_yes(alvo, eventos) and not await self._r.door.may_number(connection, empresa, tipo):
             log.error("numbering_blocked", sessao_id=alvo.sessao_id)
             eventos = as_unnumbered(eventos)
         elif empresa and is_yes(alvo, eventos) and await may_have_issued(connection, self._r.door, empresa, alvo):

@@ -45,6 +45,8 @@ PALAVRA = {  # a word without which a question about the field would not say wha
     Campo.OBRA: ("CNO",),
     Campo.EVENTO: ("evento",),
     Campo.FIM: ("último dia",),
+    Campo.ITENS: ("produto",),
+    Campo.MODELO: ("em mãos",),
     Campo.RETIDO: ("ISS",),
 }
 

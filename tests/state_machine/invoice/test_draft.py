@@ -23,6 +23,7 @@ from tests.state_machine.made_sessions import (
     CPF,
     DOC,
     DOCUMENTOS,
+    ITENS,
     OUTRO_CNPJ,
     PADARIA,
     TUDO,
@@ -215,6 +216,8 @@ def _said_of_ana():
         Campo.OBRA: "123456789012",
         Campo.EVENTO: "Casamento",
         Campo.FIM: "2026-11-01",
+        Campo.ITENS: ITENS,
+        Campo.MODELO: "nfe",
         Campo.RETIDO: "sim",
     }
     draft = com(*(lido(campo, valor) for campo, valor in outros.items()))

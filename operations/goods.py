@@ -1,0 +1,154 @@
+"""A company that sells goods: what it says as a seller, and its products, from what an operator typed or sent."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from operations.channel import company_of
+from operations.protocol import CommandRefusedError
+from persistence.audit import records as audit
+from persistence.audit.records import COMMAND_LINE, Author
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
+from persistence.people import goods
+from persistence.people.goods import MOST
+from state_machine.goods import COLUNAS, Produto, ProdutoInvalido, produto
+from state_machine.values.money import formata_brl
+
+LARGEST: Final = 5_000_000  # bytes of a list of products
+_SHOWN: Final = 20  # rows that are refused, each with its sentence
+_CODES_OF_MEI: Final = frozenset({"102", "300", "400"})  # NT 2024.001; 103 and 500 are no MEI's
+_CODES_OF_SIMPLES: Final = frozenset({"102", "103", "300", "400", "500"})
+_ST_ALREADY_PAID: Final = "500"
+
+
+async def add(database: Database, cnpj: str, dados: Mapping[str, str]) -> list[str]:
+    """Keep one product of the company with a CNPJ as typed (texts by column). Raises ``CommandRefusedError``."""
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        try:
+            novo = checked(dict(dados), company.regime)
+        except ProdutoInvalido as error:
+            raise CommandRefusedError(f"--{error.campo} {dados.get(error.campo, '')}: {error}. Nada mudou.") from error
+        await _keep(connection, company, [novo], COMMAND_LINE)
+    return [f"{company.razao_social}: {novo.codigo} – {novo.texto}, {formata_brl(novo.preco)} por {novo.unidade}."]
+
+
+async def import_file(database: Database, cnpj: str, file: Path) -> list[str]:
+    """Keep all products of a CSV (``;``) or XLSX, or none of them. Raises ``CommandRefusedError``: rows and fields."""
+    try:
+        content = await asyncio.to_thread(file.read_bytes)
+    except OSError as error:
+        raise CommandRefusedError(f"Não li {file}: {error.strerror}. Nada mudou.") from error
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        novos = read_list(file.name, content, company.regime)
+        await _keep(connection, company, novos, COMMAND_LINE)
+    return [f"{company.razao_social}: {len(novos)} produtos guardados."]
+
+
+async def show(database: Database, cnpj: str) -> list[str]:
+    """List the company's products. Raises ``CommandRefusedError``."""
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        known = await goods.of_company(connection, company.id)
+    told = [
+        f"{each.codigo}  {each.texto}  NCM {each.ncm}  CFOP {each.cfop}  CSOSN {each.csosn}  "
+        f"{formata_brl(each.preco)}/{each.unidade}"
+        for each in known
+    ]
+    return [company.razao_social, *(told or ["Nenhum produto: prosa produtos add, ou produtos importar."])]
+
+
+async def remove(database: Database, cnpj: str, codigo: str) -> list[str]:
+    """Take one product away. Raises ``CommandRefusedError``."""
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        if not await goods.remove(connection, company.id, codigo):
+            raise CommandRefusedError(f"{company.razao_social} não tem o produto {codigo}. Nada mudou.")
+        await audit.write_by(connection, COMMAND_LINE, "tirou produto", company.id, {"codigo": codigo})
+    return [f"{company.razao_social}: {codigo} não é mais oferecido; as notas já emitidas ficam como são."]
+
+
+def read_list(nome: str, content: bytes, regime: str) -> list[Produto]:
+    """Read a list of products, CSV or XLSX. Raises ``CommandRefusedError``, which names each row and field."""
+    if len(content) > LARGEST:
+        raise CommandRefusedError("A lista tem mais de 5 MB. Nada mudou.")
+    rows = _sheet(content) if content.startswith(b"PK") or nome.lower().endswith(".xlsx") else _csv(content)
+    header = [" ".join(name.split()).lower() for name in next(iter(rows), [])]
+    if missing := [name for name in COLUNAS if name not in header]:
+        raise CommandRefusedError(
+            f"A lista pede as colunas {' '.join(COLUNAS)} na primeira linha; falta {', '.join(missing)}. Nada mudou."
+        )
+    found: dict[str, Produto] = {}
+    wrong: list[str] = []
+    for line, cells in enumerate(rows[1:], 2):
+        if not any(cell.strip() for cell in cells):
+            continue
+        dados = dict(zip(header, cells, strict=False))
+        try:
+            novo = checked(dados, regime)
+        except ProdutoInvalido as error:
+            wrong.append(f"linha {line}, {error.campo}: {error}")
+            continue
+        if found.setdefault(novo.codigo, novo) is not novo:
+            wrong.append(f"linha {line}, codigo: {novo.codigo} já está numa linha acima")
+    if wrong:
+        more = [f"e mais {len(wrong) - _SHOWN}"] if len(wrong) > _SHOWN else []
+        raise CommandRefusedError("\n".join(["Nada mudou. Corrija e importe de novo:", *wrong[:_SHOWN], *more]))
+    if not found:
+        raise CommandRefusedError("A lista não tem nenhum produto. Nada mudou.")
+    return list(found.values())
+
+
+def checked(dados: dict[str, str], regime: str) -> Produto:
+    """Read a product of a company of this regime. Raises ``ProdutoInvalido``."""
+    novo = produto(dados)
+    known = _CODES_OF_MEI if regime == "mei" else _CODES_OF_SIMPLES
+    if novo.csosn not in known:
+        raise ProdutoInvalido("csosn", f"{novo.csosn} não serve; desta empresa são {', '.join(sorted(known))}")
+    if (novo.csosn == _ST_ALREADY_PAID) != novo.cfop.startswith("54"):
+        raise ProdutoInvalido("cfop", "o CSOSN 500 vai com o CFOP 5405, e os outros com 5101 ou 5102")
+    return novo
+
+
+async def _keep(connection: Connection, company: Any, novos: Sequence[Produto], author: Author) -> None:
+    if await goods.keep(connection, company.id, novos) > MOST:
+        raise CommandRefusedError(f"Uma empresa tem até {MOST} produtos. Nada mudou.")
+    await audit.write_by(
+        connection, author, "guardou produtos", company.id, {"codigos": [p.codigo for p in novos[:50]]}
+    )
+
+
+def _csv(content: bytes) -> list[list[str]]:
+    try:
+        texto = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        texto = content.decode("cp1252", "replace")  # as Excel writes a CSV in Brazil
+    try:
+        return list(csv.reader(io.StringIO(texto, newline=""), delimiter=";"))
+    except csv.Error as error:
+        raise CommandRefusedError("A lista não é um CSV separado por ponto e vírgula. Nada mudou.") from error
+
+
+def _sheet(content: bytes) -> list[list[str]]:
+    import openpyxl  # noqa: PLC0415 - few processes need it
+
+    try:
+        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+        rows: Iterable[Sequence[Any]] = book.worksheets[0].iter_rows(values_only=True, max_row=MOST + 1, max_col=50)
+        return [[_cell(value) for value in row] for row in rows]
+    except Exception as error:
+        raise CommandRefusedError("A lista não é uma planilha XLSX que abra. Nada mudou.") from error
+
+
+def _cell(value: Any) -> str:
+    """Return a cell as people see it: 102.0 is 102, and an amount has a decimal comma."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else f"{value:.10g}".replace(".", ",")
+    return "" if value is None else str(value)
