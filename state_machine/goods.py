@@ -23,6 +23,7 @@ MODELOS: Final[tuple[Modelo, ...]] = get_args(Modelo)
 NOMES: Final[dict[str, str]] = {"nfe": "NF-e", "nfce": "NFC-e"}
 ITENS_MAX: Final = 990  # MOC 7.0, det@nItem
 QUANTIDADE_MAX: Final = Decimal(10**6)  # exclusive; more in one item is a slip
+NENHUM: Final = "[]"  # ``dump`` of no items: a draft whose items are all in doubt
 _KEPT: Final = 256  # drafts whose items are not read again
 _TEXTO_MAX: Final = 120  # characters of xProd
 _DECIMAL: Final = re.compile(r"[0-9]{1,7}(?:[.,][0-9]{1,4})?")

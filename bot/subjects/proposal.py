@@ -5,6 +5,7 @@ Lists that go as mails: whoever issues for their company says yes where it is as
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,6 +36,7 @@ from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import FIELDS
+from state_machine.invoice.fields import Campo
 from state_machine.invoice.session import Mensagem, Sessao
 from state_machine.machine.events import Abriu, Cancelou, Evento
 from state_machine.mailing.delivery import EstadoLinha, EstadoLote
@@ -132,6 +134,9 @@ class Proposal:
 
 def _draft(found: Found) -> Rascunho:
     told = {campo: str(valor) for campo in FIELDS if (valor := getattr(found, campo.value, None)) is not None}
+    if found.itens:  # amount and text follow from them
+        told = {campo: told[campo] for campo in told if campo not in {Campo.VALOR, Campo.DESCRICAO}}
+        told |= {Campo.ITENS: json.dumps(found.itens), Campo.MODELO: found.documento_fiscal}
     return draft(found.id, told | place(found.prestacao or {}))
 
 

@@ -146,7 +146,7 @@ _READ = (
             _P[name]
             for name in ("id", "empresa_id", "valor", "descricao", "competencia", "prestacao", "versao", "ambiente")
         ),
-        _P.sessao_prevista,
+        *(_P.sessao_prevista, _P.documento_fiscal, _P.itens),
         *(clientes.c[name] for name in ("nome", "email", "documento")),
         _U.telefone,
         _FREE.label("livre"),

@@ -164,7 +164,8 @@ class Rascunho:
     def faltam(self) -> tuple[Campo, ...]:
         """Required fields that are not validated yet, in the order in which they are asked."""
         always = [c for c, row in FIELDS.items() if row.required and row.of(self).status is not StatusCampo.VALIDATED]
-        if self.produtos:
+        if self.itens != VAZIO:
+            always = [c for c in always if c not in {Campo.VALOR, Campo.DESCRICAO}]
             return tuple(c for c in always if c is not Campo.DOCUMENTO or not self.sem_nome) + self._faltam_da_venda
         return (*always, *self._faltam_do_lugar)
 

@@ -464,6 +464,15 @@ _ROWS: Final = (
         staff_name="o produto",
         question="Quais são os produtos, e quantos de cada?",
         example="Por exemplo: _3 bolos de pote e 2 brigadeiros_.",
+        doubts={
+            Motivo.AMBIGUO: (
+                (
+                    "Não fechei um produto.{li}{detalhe} Me manda ele como está no cadastro, ou com o preço de cada: "
+                    "_2 brigadeiros a 4,50_. Os outros estão guardados."
+                ),
+                "Ainda não fechei este produto.{li}{detalhe} {exemplo}",
+            ),
+        },
         prompt="produtos vendidos.",
         words=r"produtos?|itens",
         stems="pro ite",

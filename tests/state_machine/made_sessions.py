@@ -133,14 +133,17 @@ def _pode(texto):
     return "none" not in texto.lower() and not re.search(r"\{\w*\}", texto)
 
 
-ITENS = dump(
-    [
-        Item(
-            **{"codigo": "B1", "texto": "Bolo de pote", "ncm": "19059090", "cfop": "5102", "csosn": "102"}
-            | {"unidade": "UN", "preco": Decimal("12.00"), "quantidade": Decimal(3)}
-        )
-    ]
+_BOLO = Item(
+    codigo="B1",
+    texto="Bolo de pote",
+    ncm="19059090",
+    cfop="5102",
+    csosn="102",
+    unidade="UN",
+    preco=Decimal("12.00"),
+    quantidade=Decimal(3),
 )
+ITENS = dump([_BOLO])
 
 textos = st.one_of(
     st.text(max_size=60).filter(_pode),

@@ -7,10 +7,11 @@ Clients and proposals: made once under their caller's key, and shown as they are
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal, Self
@@ -30,6 +31,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from operations.goods import checked
 from operations.month import marked_name
 from persistence.api import approvals, entities, keys
 from persistence.api.entities import LARGEST_ID, UnderWayError
@@ -37,11 +39,24 @@ from persistence.api.keys import SUBMIT
 from persistence.db.connection import Connection
 from persistence.db.connection import Row as Found
 from persistence.idempotency.records import input_hash
-from persistence.people import channels
+from persistence.people import channels, companies, goods
 from persistence.queue.inbox import Arrival
 from persistence.rows import ProposalRow
 from persistence.tables import clientes, propostas
 from state_machine.cancellation.machine import SituacaoNota, situacao_of
+from state_machine.goods import (
+    COLUNAS,
+    ITENS_MAX,
+    Item,
+    ProdutoInvalido,
+    dump,
+    itens,
+    preco,
+    quantidade,
+    resumida,
+    total,
+)
+from state_machine.invoice.draft import CPF_DIGITS
 from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
 from state_machine.mailing.reading import NotAnAddressError, normalised
 from state_machine.proposal import EstadoProposta
@@ -195,6 +210,8 @@ Inscricao = Annotated[
 Municipio = Annotated[str, AfterValidator(_municipio), Field(json_schema_extra={"format": "municipio-ibge"})]
 Dia = Annotated[date, BeforeValidator(_dia), WithJsonSchema({"type": "string", "format": "date"}, mode="validation")]
 Id = Annotated[int, Field(ge=1, le=LARGEST_ID), BeforeValidator(_whole)]
+Codigo = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z._/\-]{1,60}$")]
+Quantidade = Annotated[str, StringConstraints(pattern=r"^(?=.*[1-9])[0-9]{1,6}(?:\.[0-9]{1,4})?$")]
 Versao = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_whole)]
 
 
@@ -255,14 +272,80 @@ class EventoNovo(Corpo):
         return self
 
 
+class ItemNovo(Corpo):
+    """Some of a product: of the company's own by its code, or with all that the invoice says of it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["produto"], "properties": {"produto": {"type": "string"}}},
+                {
+                    "required": [*COLUNAS],
+                    "properties": {"produto": {"type": "null"}, **{key: {"type": "string"} for key in COLUNAS}},
+                },
+            ]
+        }
+    )
+
+    produto: Codigo | None = None
+    quantidade: Quantidade
+    codigo: Codigo | None = None
+    texto: Annotated[str, StringConstraints(pattern="^[!-~¡-ÿ](?:[ -~¡-ÿ]{0,118}[!-~¡-ÿ])?$")] | None = None
+    ncm: Annotated[str, StringConstraints(pattern="^[0-9]{8}$")] | None = None
+    cfop: Annotated[str, StringConstraints(pattern="^5[0-9]{3}$")] | None = None
+    csosn: Annotated[str, StringConstraints(pattern="^[0-9]{3}$")] | None = None
+    unidade: Annotated[str, StringConstraints(pattern="^[0-9A-Za-z]{1,6}$")] | None = None
+    preco: Annotated[str, StringConstraints(pattern=f"^(?=.*[1-9]){_MONEY.pattern}$")] | None = None
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> Self:
+        told = [name for name in COLUNAS if getattr(self, name) is not None]
+        if self.produto is None and len(told) < len(COLUNAS):
+            missing = ", ".join(name for name in COLUNAS if name not in told)
+            raise PydanticCustomError("item", f"diga o produto, ou todos os campos dele; falta {missing}")
+        if self.produto is not None and told not in ([], ["preco"]):
+            raise PydanticCustomError("item", "com o produto, só o preço pode ser outro")
+        return self
+
+
 class PropostaNova(Corpo):
     """An invoice that the caller proposes; what is missing is asked of who approves it.
 
-    ``local_prestacao`` is the IBGE code of the city where the work was done.
+    ``local_prestacao`` is the IBGE code of the city where the work was done. One for goods (``documento_fiscal``
+    "nfe" or "nfce") has ``itens`` in place of all that is said of a service.
     """
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {
+                    "required": ["valor"],
+                    "properties": {
+                        "documento_fiscal": {"const": "nfse"},
+                        "itens": {"type": "null"},
+                        "valor": {"not": {"type": "null"}},
+                    },
+                },
+                {
+                    "required": ["documento_fiscal", "itens"],
+                    "properties": {
+                        "documento_fiscal": {"enum": ["nfe", "nfce"]},
+                        "itens": {"type": "array"},
+                        **{
+                            name: {"type": "null"}
+                            for name in ("valor", "descricao", "competencia", "local_prestacao", "obra", "evento")
+                        },
+                        "iss_retido": {"type": "null"},
+                    },
+                },
+            ]
+        }
+    )
+
     cliente_id: Id
-    valor: Valor
+    documento_fiscal: Literal["nfse", "nfe", "nfce"] = "nfse"
+    itens: Annotated[list[ItemNovo], Field(min_length=1, max_length=ITENS_MAX)] | None = None
+    valor: Valor | None = None
     descricao: Descricao | None = None
     competencia: Competencia | None = None
     local_prestacao: Municipio | None = None
@@ -273,10 +356,22 @@ class PropostaNova(Corpo):
     def columns(self) -> dict[str, Any]:
         """Return the columns: what is said of the place stands in one."""
         told = self.model_dump(mode="json", exclude_none=True, include=_PRESTACAO)
-        return {**self.model_dump(exclude=_PRESTACAO), "prestacao": told or None}
+        return {**self.model_dump(exclude=_PRESTACAO | {"itens"}), "prestacao": told or None}
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        if self.documento_fiscal == "nfse":
+            if self.valor is None or self.itens is not None:
+                raise PydanticCustomError("proposta", "uma nota de serviço tem valor, e não itens")
+        elif self.itens is None:
+            raise PydanticCustomError("proposta", "uma nota de produto tem itens")
+        elif any(getattr(self, name) is not None for name in _OF_SERVICE):
+            raise PydanticCustomError("proposta", "o valor e o texto de uma nota de produto vêm dos itens")
+        return self
 
 
 _PRESTACAO: Final = {"local_prestacao", "obra", "evento", "iss_retido"}
+_OF_SERVICE: Final = {*_PRESTACAO, "valor", "descricao", "competencia"}
 
 
 class Submissao(Corpo):
@@ -344,6 +439,8 @@ class PropostaResposta(ApiResposta):
     """A proposal as it is now; ``valor`` in BRL as text with two decimals, ``alterada_por`` who made this version."""
 
     cliente_id: int
+    documento_fiscal: Literal["nfse", "nfe", "nfce"]
+    itens: list[dict[str, str]] | None
     valor: Decimal
     descricao: str | None
     competencia: str | None
@@ -365,14 +462,52 @@ class PropostasQuery(PageQuery):
     estado: Annotated[EstadoProposta | None, Field(strict=False)] = None
 
 
-async def _nothing(_: Connection, __: ApiCall, ___: Any) -> None:
+async def _nothing(_: Connection, __: ApiCall, ___: Any) -> dict[str, Any]:
     """Require nothing more."""
+    return {}
 
 
-async def _client_is_ours(connection: Connection, call: ApiCall, body: PropostaNova) -> None:
-    if await entities.by_id(connection, clientes, call.empresa_id, call.ambiente, body.cliente_id) is None:
+async def _client_is_ours(connection: Connection, call: ApiCall, body: PropostaNova) -> dict[str, Any]:
+    cliente = await entities.by_id(connection, clientes, call.empresa_id, call.ambiente, body.cliente_id)
+    if cliente is None:
         erro = field(("cliente_id",), "desconhecido", "não é um cliente desta empresa")
         raise ProblemError("corpo_invalido", "Nada foi guardado. Crie antes o cliente.", erros=[erro])
+    return await _sold(connection, call, body, cliente.documento) if body.itens else {}
+
+
+async def _sold(connection: Connection, call: ApiCall, body: PropostaNova, documento: str | None) -> dict[str, Any]:
+    """Return the columns that the items make. Raises ``ProblemError`` for what the company does not sell."""
+
+    def refused(where: tuple[str | int, ...], codigo: str, why: str) -> ProblemError:
+        return ProblemError("corpo_invalido", "Nada foi guardado.", erros=[field(where, codigo, why)])
+
+    empresa, _ = await companies.get_company(connection, call.empresa_id)
+    if body.documento_fiscal not in empresa.mercado:
+        raise refused(("documento_fiscal",), "sem_canal", f"a empresa não emite {body.documento_fiscal}")
+    if body.documento_fiscal == "nfce" and documento and len(documento) != CPF_DIGITS:
+        raise refused(("documento_fiscal",), "so_pessoa", "uma nfce é de pessoa ou de quem não deu o nome; use nfe")
+    wanted = body.itens or []
+    known = await goods.named(connection, call.empresa_id, [each.produto for each in wanted if each.produto])
+    made: list[Item] = []
+    for n, each in enumerate(wanted):
+        where: tuple[str | int, ...] = ("itens", n)
+        if each.produto is not None and each.produto not in known:
+            raise refused((*where, "produto"), "desconhecido", f"{each.produto} não é um produto desta empresa")
+        try:
+            if each.produto is not None:
+                one = known[each.produto]
+                one = replace(one, preco=preco(each.preco)) if each.preco else one
+            else:
+                one = checked(each.model_dump(include={*COLUNAS}), empresa.regime)
+            told = {name: getattr(one, name) for name in COLUNAS}
+            made.append(Item(**told, quantidade=quantidade(each.quantidade)))
+        except ProdutoInvalido as error:
+            raise refused((*where, error.campo), "invalido", str(error)) from error
+    try:
+        todos = itens(made)
+    except ProdutoInvalido as error:
+        raise refused((error.campo,), "invalido", str(error)) from error
+    return {"itens": json.loads(dump(todos)), "valor": total(todos), "descricao": resumida(todos)}
 
 
 def under_way() -> ProblemError:
@@ -385,8 +520,8 @@ def under_way() -> ProblemError:
 class Resource:
     """A kind of thing that callers make.
 
-    ``requires`` raises ``ProblemError`` for what the body alone does not tell; ``taken`` is the problem of a body that
-    is like another's in what must be unique.
+    ``requires`` raises ``ProblemError`` for what the body alone does not tell, and returns more columns; ``taken`` is
+    the problem of a body that is like another's in what must be unique.
     """
 
     path: str
@@ -394,7 +529,7 @@ class Resource:
     new: type[Corpo]
     shown: type[ApiResposta]
     query: type[PageQuery] = PageQuery
-    requires: Callable[[Connection, ApiCall, Any], Awaitable[None]] = _nothing
+    requires: Callable[[Connection, ApiCall, Any], Awaitable[dict[str, Any]]] = _nothing
     taken: str = "em_andamento"
 
     async def create(self, call: ApiCall) -> web.Response:
@@ -409,8 +544,8 @@ class Resource:
             if found is None:
                 if body is None:
                     raise refused
-                await self.requires(connection, call, body)
-                made = await self._add(connection, call, key, corpo, body)
+                beside = await self.requires(connection, call, body)
+                made = await self._add(connection, call, key, corpo, {**body.columns(), **beside})
                 found = made or await entities.by_key(connection, self.table, call.empresa_id, call.ambiente, key)
         if found is None:
             raise ProblemError(self.taken, "Nada foi guardado.")
@@ -448,9 +583,11 @@ class Resource:
                 return found
         raise ProblemError("nao_encontrado", "Não existe, ou é de outra empresa.")
 
-    async def _add(self, connection: Connection, call: ApiCall, key: str, corpo: str, body: Corpo) -> Found | None:
+    async def _add(
+        self, connection: Connection, call: ApiCall, key: str, corpo: str, columns: dict[str, Any]
+    ) -> Found | None:
         values = {
-            **body.columns(),
+            **columns,
             "empresa_id": call.empresa_id,
             "idempotencia_key": key,
             "corpo_sha256": corpo,

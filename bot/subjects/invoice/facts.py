@@ -17,6 +17,7 @@ from bot.conversation.subject import Resources
 from bot.orders.accept import Door
 from bot.subjects.invoice.plan import Plano
 from extractor.amounts.reckoned import chosen, wants_former
+from extractor.fields.products import Dito, is_nameless, read_items, read_model
 from extractor.requests.yes_no import numbered_answer, worded_answer
 from persistence.conversations import snapshots
 from persistence.db.connection import Connection
@@ -30,8 +31,9 @@ from persistence.queue.lanes import InboxRow, Lease
 from persistence.rows import Ordem, OrderRow
 from state_machine.catalogue import messages
 from state_machine.catalogue.texts import proposal as proposal_texts
-from state_machine.invoice.draft import Lido, com_leitura
-from state_machine.invoice.fields import Campo, Candidate, Origem
+from state_machine.goods import NENHUM, Produto, dump, load, total
+from state_machine.invoice.draft import VAZIO, Lido, Rascunho, com_leitura
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Origem
 from state_machine.invoice.session import Estado, Sessao
 from state_machine.machine.events import (
     Abriu,
@@ -55,6 +57,7 @@ from state_machine.proposal import proposed_by
 from state_machine.protocol.channel import ATTEMPTS, TipoDocumento
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.services.codes import Servico
+from state_machine.values.money import formata_brl
 
 _WORDED = frozenset({Campo.DESCRICAO, Campo.NOME})  # what words without a number are read as
 _SEVERAL = 2  # codes among which there is something to choose
@@ -177,6 +180,70 @@ def as_service(
     if codigo is None:
         return None
     return Informou((Candidate(Campo.CODIGO, codigo, palavras.texto),), escritas=palavras.escritas)
+
+
+_OF_ITEMS = frozenset({Campo.VALOR, Campo.DESCRICAO})  # of goods they follow from the items
+
+
+def as_goods(
+    evento: Evento, rascunho: Rascunho, pendente: Campo | None, palavras: Palavras, produtos: Sequence[Produto]
+) -> Evento:
+    """Return words that name the company's products, or how they went, as what they say of an invoice for goods.
+
+    Amounts that prices and items do not explain, and words that name no product clearly, leave the items in doubt.
+    Any other event is returned as it is.
+    """
+    if palavras.proprias is not None or not isinstance(
+        evento, Informou | Conversou | Confirmou | Negou | PediuCorrecao
+    ):
+        return evento
+    modelo = _model_said(evento, rascunho, pendente, palavras.texto)
+    stood = rascunho.itens.valor
+    dito = read_items(palavras.texto, produtos, load(stood) if stood and stood != NENHUM else ())
+    informa = evento if isinstance(evento, Informou) else Informou(escritas=palavras.escritas)
+    if dito is None or not (dito.todos or dito.fora):
+        if rascunho.itens == VAZIO:
+            return evento
+        outros = tuple(c for c in informa.candidates if c.campo not in _OF_ITEMS or rascunho.produtos)
+        if modelo is not None:
+            return replace(informa, candidates=(*outros, modelo), doubts=_of_others(informa))
+        return evento
+    fora = [*dito.fora, *_unexplained(informa, dito)]
+    certeza = Confianca.DUVIDOSA if fora or not dito.itens else Confianca.CERTA
+    trecho = "; ".join(fora) or palavras.texto
+    lidos = [Candidate(Campo.ITENS, dump(dito.itens), trecho, Origem.CADASTRO, certeza)] if dito.itens or fora else []
+    if not dito.itens and not fora:  # all of them were taken away
+        return replace(informa, clear=informa.clear | {Campo.ITENS}, doubts=_of_others(informa))
+    ditos = [c for c in informa.candidates if c.campo not in _OF_ITEMS]
+    return replace(
+        informa,
+        candidates=(*ditos, *lidos, *([modelo] if modelo else [])),
+        doubts=_of_others(informa),
+        clear=informa.clear - _OF_ITEMS,
+    )
+
+
+def _of_others(dito: Informou) -> tuple[Doubt, ...]:
+    return tuple(duvida for duvida in dito.doubts if duvida.campo not in _OF_ITEMS)
+
+
+def _model_said(evento: Evento, rascunho: Rascunho, pendente: Campo | None, texto: str) -> Candidate | None:
+    """Return what words say of how the goods went; one without a name is asked whether they were handed over."""
+    if pendente is Campo.MODELO and isinstance(evento, Confirmou | Negou):
+        return Candidate(Campo.MODELO, "nfce" if isinstance(evento, Confirmou) else "nfe", texto)
+    if (said := read_model(texto)) is not None:
+        return Candidate(Campo.MODELO, said, texto)
+    nameless = is_nameless(texto) and rascunho.documento == VAZIO
+    return Candidate(Campo.MODELO, "nfce", texto, confianca=Confianca.DUVIDOSA) if nameless else None
+
+
+def _unexplained(informa: Informou, dito: Dito) -> list[str]:
+    """Return what was said of amounts that neither the items' sum nor a price or quantity of them explains."""
+    known = {f"{total(dito.itens):.2f}", *(f"{item.total:.2f}" for item in dito.itens)}
+    known |= {f"{each:.2f}" for item in dito.itens for each in (item.preco, item.quantidade)}
+    said = {c.valor for c in informa.candidates if c.campo is Campo.VALOR}
+    soma = formata_brl(total(dito.itens)) if dito.itens else ""
+    return [f"{formata_brl(valor)}, e pelos preços guardados dá {soma}" for valor in sorted(said - known)]
 
 
 def _fields(dito: Informou) -> set[Campo]:

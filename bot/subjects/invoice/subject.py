@@ -31,6 +31,7 @@ from bot.subjects.invoice.facts import (
     apart_from_proposal,
     as_amount,
     as_forgotten,
+    as_goods,
     as_issued_by,
     as_renumbered,
     as_seen,
@@ -50,6 +51,7 @@ from persistence.conversations import conversations, handoff, snapshots
 from persistence.db.connection import Connection
 from persistence.fiscal import attempts, history
 from persistence.people import companies as people
+from persistence.people import goods
 from persistence.people.companies import Empresa
 from persistence.queue import outbox
 from persistence.queue.lanes import InboxRow, Lanes, Lease
@@ -338,6 +340,11 @@ class Invoice:
         entrada, empresa = turn.chegada.entrada, turn.conversa.empresa
         if empresa and isinstance(entrada, Palavras):
             evento = await self._clients.answered(evento, plano.alvo, entrada, empresa.id)
+            if empresa.mercado:
+                async with self._r.database.alone() as connection:
+                    produtos = await goods.of_company(connection, empresa.id)
+                pendente = plano.alvo.pendente if plano.alvo else None
+                evento = as_goods(evento, plano.rascunho, pendente, entrada, produtos)
         match evento:
             case Informou():
                 return await self._looked_up(evento, plano, empresa)
