@@ -1,47 +1,19 @@
-"""Owns the reading of an NFS-e of the national layout; what is not plainly one is nothing.
-
-What its cStat codes mean for a note of ours; an unknown code is never taken for an answer.
-"""
+"""Owns the reading of an NFS-e of the national layout; what is not plainly one is nothing."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, Final
 
 from gateway.keys import ChaveInvalida, ChaveNFSe, IdDPS
 from gateway.nacional.layouts import NS, parse
 from state_machine.protocol.emission import Nota, Situacao
 
-
-class Significado(StrEnum):
-    """What follows for the note; ``cannot tell`` is the meaning of every code that is not in the tables."""
-
-    AUTORIZADA = "autorizada"
-    NAO_SE_SABE = "nao_se_sabe"
-
-
-# The national NFS-e's cStat says how a note came to be, not how it is: all of them are authorised, and a cancelled note
-# keeps its code (its cancellation is an event). 101 and 103 mean something else than of an NF-e.
-NFSE: Final = MappingProxyType(
-    {
-        "100": Significado.AUTORIZADA,  # gerada
-        "101": Significado.AUTORIZADA,  # de substituição gerada
-        "102": Significado.AUTORIZADA,  # de decisão judicial ou administrativa
-        "103": Significado.AUTORIZADA,  # avulsa
-        "107": Significado.AUTORIZADA,  # MEI
-    }
-)
-
-
-def significado_nfse(c_stat: str) -> Significado:
-    """Say what a national NFS-e's code means."""
-    return NFSE.get(c_stat, Significado.NAO_SE_SABE)
-
-
+# How a note came to be, not how it is: all of them are authorised, and a cancelled note keeps its code, for its
+# cancellation is an event. Of an NF-e these numbers say something else.
+AUTHORISED: Final = frozenset({"100", "101", "102", "103", "107"})
 _AMOUNT: Final = re.compile(r"[0-9]{1,15}(\.[0-9]{2})?")
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,12}")
 _C_STAT: Final = re.compile(r"[0-9]{3}")
@@ -76,7 +48,7 @@ def read(xml: bytes) -> NotaNacional | None:
     if dps is None or number is None or int(number) != chave.numero:
         return None
     said = _of(info, "cStat", _C_STAT)
-    issued = said is not None and significado_nfse(said) is Significado.AUTORIZADA
+    issued = said is not None and said in AUTHORISED
     value = _of(dps, "valores/vServPrest/vServ", _AMOUNT)
     nota = Nota(
         id_externo=str(chave),

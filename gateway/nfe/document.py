@@ -31,11 +31,11 @@ from gateway.nfe.sale import (
     WITH_CARD,
     Destinatario,
     Emitente,
-    Item,
+    ItemProduto,
+    Maker,
     NotaInvalida,
     NotaProduto,
-    Regras,
-    ResponsavelTecnico,
+    Rules,
     refuse,
     state_of,
     text,
@@ -78,13 +78,13 @@ _SHAPE: Final = (
 )
 
 
-def build(nota: NotaProduto, regras: Regras | None = None) -> bytes:
+def build(nota: NotaProduto, rules: Rules | None = None) -> bytes:
     """Return the unsigned document, which the official XSD accepts with a signature: same arguments, same bytes.
 
     Raises ``NotaInvalida``, and ``ValueError`` with what the XSD says.
     """
-    regras = regras or Regras()
-    refuse(nota, regras)
+    rules = rules or Rules()
+    refuse(nota, rules)
     root = etree.Element(f"{{{NS}}}NFe", nsmap={None: NS})
     info = etree.SubElement(root, f"{{{NS}}}infNFe", versao=VERSAO, Id=f"NFe{nota.chave}")
     _put(info, "ide", _ide(nota))
@@ -102,8 +102,8 @@ def build(nota: NotaProduto, regras: Regras | None = None) -> bytes:
         card = {"tpIntegra": "2"} if each.meio in WITH_CARD else None
         _put(payment, "detPag", {"tPag": each.meio, "vPag": _money(each.valor), "card": card})
     _put(info, "infAdic", {"infCpl": f"Ref. PROSA {short_reference(nota.referencia)}"})
-    if nota.responsavel is not None:
-        _put(info, "infRespTec", _responsible(nota.responsavel, nota.chave))
+    if nota.maker is not None:
+        _put(info, "infRespTec", _responsible(nota.maker, nota.chave))
     xml = _bytes(root)
     if len(xml) > _MOST_BYTES:
         raise NotaInvalida("itens", "a venda ficou grande demais para uma nota; divida em mais de uma")
@@ -112,17 +112,17 @@ def build(nota: NotaProduto, regras: Regras | None = None) -> bytes:
         c14n="http://www.w3.org/TR/2001/REC-xml-c14n-20010315",
         id=info.get("Id"),
     )
-    _held(xml.replace(b"</NFe>", _beside(nota, regras) + shape.encode() + b"</NFe>"), "NFe")
+    _held(xml.replace(b"</NFe>", _beside(nota, rules) + shape.encode() + b"</NFe>"), "NFe")
     return xml
 
 
 def signed(
-    nota: NotaProduto, key: rsa.RSAPrivateKey, certificate: x509.Certificate, regras: Regras | None = None
+    nota: NotaProduto, key: rsa.RSAPrivateKey, certificate: x509.Certificate, rules: Rules | None = None
 ) -> bytes:
     """Return the document to send, on one line, an NFC-e with its QR code. Raises as ``build`` does."""
-    regras = regras or Regras()
-    xml = sign(build(nota, regras), f"NFe{nota.chave}", key, certificate, "sha1", compact=True)
-    return xml.replace(_SIGNATURE, _beside(nota, regras) + _SIGNATURE, 1)
+    rules = rules or Rules()
+    xml = sign(build(nota, rules), f"NFe{nota.chave}", key, certificate, "sha1", compact=True)
+    return xml.replace(_SIGNATURE, _beside(nota, rules) + _SIGNATURE, 1)
 
 
 def qr_code(chave: ChaveNFe, ambiente: Ambiente, url: str, csc: tuple[str, str] | None = None) -> str:
@@ -366,7 +366,7 @@ def _address(endereco: Endereco) -> dict[str, Any]:
     }
 
 
-def _det(nota: NotaProduto, item: Item, number: int) -> dict[str, Any]:
+def _det(nota: NotaProduto, item: ItemProduto, number: int) -> dict[str, Any]:
     sample = nota.ambiente is Ambiente.HOMOLOGACAO and nota.chave.modelo == NFCE and number == 1
     group = "ICMSSN500" if item.csosn == PAID else "ICMSSN102"
     unit, quantity, price = as_latin(item.unidade), _number(item.quantidade), _number(item.preco)
@@ -396,22 +396,22 @@ def _det(nota: NotaProduto, item: Item, number: int) -> dict[str, Any]:
     }
 
 
-def _responsible(who: ResponsavelTecnico, chave: ChaveNFe) -> dict[str, Any]:
+def _responsible(who: Maker, chave: ChaveNFe) -> dict[str, Any]:
     told = {"CNPJ": who.cnpj, "xContato": as_latin(who.contato), "email": who.email, "fone": who.fone}
     if who.csrt is None:
         return told
     return {**told, "idCSRT": f"{int(who.csrt[0]):02}", "hashCSRT": csrt_hash(who.csrt[1], chave)}
 
 
-def _beside(nota: NotaProduto, regras: Regras) -> bytes:
+def _beside(nota: NotaProduto, rules: Rules) -> bytes:
     """Return what stands beside the signed part of an NFC-e; nothing for an NF-e."""
     if nota.chave.modelo == NFE:
         return b""
     estado = state_of(nota.emitente)
     url = estado.qrcode.get(nota.ambiente)
     if url is None:
-        raise NotaInvalida("emitente.endereco", f"ainda não faço NFC-e em {estado.sigla}; faça uma NF-e")
-    code = qr_code(nota.chave, nota.ambiente, url, regras.csc)
+        raise NotaInvalida("emitente.endereco", f"ainda não faço NFC-e em {estado.code}; faça uma NF-e")
+    code = qr_code(nota.chave, nota.ambiente, url, rules.csc)
     return (
         f"<infNFeSupl><qrCode>{escape(code, quote=False)}</qrCode>"
         f"<urlChave>{escape(estado.consulta[nota.ambiente], quote=False)}</urlChave></infNFeSupl>"

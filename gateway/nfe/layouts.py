@@ -92,7 +92,7 @@ def _files(folder: str) -> dict[str, bytes]:
 
 
 @dataclass(frozen=True, slots=True)
-class Marco:
+class Milestone:
     """From ``desde`` on (production, a local day of emission) something holds; ``fonte`` says who says so."""
 
     desde: date
@@ -100,21 +100,23 @@ class Marco:
 
 
 CALENDARIO: Final = {
-    "lote de um é síncrono": Marco(date(2025, 10, 13), "NT 2025.001, rejection 452"),
-    "cStat 120 autoriza": Marco(date(2026, 10, 5), "NT 2026.002"),
-    "CRT confere com a Receita": Marco(date(2026, 11, 3), "NT 2026.007, rejections 178, 179, 180"),
-    "DANFE novo": Marco(date(2026, 12, 1), "NT 2026.010; brazilfiscalreport chooses by dhEmi"),
-    "IBS e CBS do Simples": Marco(date(2027, 1, 1), "Ato Conjunto RFB/CGIBS 4 of 2026-07-30; its layout is not out"),
+    "lote de um é síncrono": Milestone(date(2025, 10, 13), "NT 2025.001, rejection 452"),
+    "cStat 120 autoriza": Milestone(date(2026, 10, 5), "NT 2026.002"),
+    "CRT confere com a Receita": Milestone(date(2026, 11, 3), "NT 2026.007, rejections 178, 179, 180"),
+    "DANFE novo": Milestone(date(2026, 12, 1), "NT 2026.010; brazilfiscalreport chooses by dhEmi"),
+    "IBS e CBS do Simples": Milestone(
+        date(2027, 1, 1), "Ato Conjunto RFB/CGIBS 4 of 2026-07-30; its layout is not out"
+    ),
 }
 FIM: Final = CALENDARIO["IBS e CBS do Simples"].desde
 """The first day on which what is made here is no longer what the law asks of the Simples and the MEI."""
 
 
 @dataclass(frozen=True, slots=True)
-class Estado:
+class UF:
     """A state: its IBGE code, who authorizes each model, and where people look at an NFC-e (by environment)."""
 
-    sigla: str
+    code: str
     ibge: str
     nfe: str
     nfce: str
@@ -127,17 +129,17 @@ class Estado:
 
 
 @cache
-def states() -> dict[str, Estado]:
+def states() -> dict[str, UF]:
     """Return the states by their two letters, as ``states.json`` has them; its head says of which day and whose."""
     told = json.loads(Path(__file__).with_name("states.json").read_text(encoding="utf-8"))["states"]
     return {
-        sigla: Estado(
-            sigla,
+        code: UF(
+            code,
             row["ibge"],
             row["nfe"],
             row["nfce"],
             {ambiente: row[ambiente]["qrcode"] for ambiente in Ambiente if ambiente in row},
             {ambiente: row[ambiente]["consulta"] for ambiente in Ambiente if ambiente in row},
         )
-        for sigla, row in told.items()
+        for code, row in told.items()
     }

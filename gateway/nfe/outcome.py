@@ -72,25 +72,25 @@ class Significado(StrEnum):
     PERGUNTAR = "perguntar"  # proves nothing: the note is asked for
 
 
-Conserto = Literal["usuario", "empresa", "produto", "leiaute", "configuracao"]
+Repair = Literal["usuario", "empresa", "produto", "leiaute", "configuracao"]
 
 
 @dataclass(frozen=True, slots=True)
-class Linha:
+class CStat:
     """A row of the table: what the code says, who repairs it, for how many seconds nobody asks again."""
 
     significado: Significado
-    conserto: Conserto | None = None
+    repair: Repair | None = None
     espera: float | None = None
 
 
-def _rows(significado: Significado, *codes: int | range, conserto: Conserto | None = None) -> dict[str, Linha]:
+def _rows(significado: Significado, *codes: int | range, repair: Repair | None = None) -> dict[str, CStat]:
     each = (code for found in codes for code in (found if isinstance(found, range) else (found,)))
-    return {str(code): Linha(significado, conserto) for code in each}
+    return {str(code): CStat(significado, repair) for code in each}
 
 
 _S: Final = Significado
-C_STAT: Final[Mapping[str, Linha]] = {
+C_STAT: Final[Mapping[str, CStat]] = {
     **_rows(_S.AUTORIZADA, 100, 120, 150),  # 120 since 2026-10-05, with alerts; 150 out of term
     **_rows(_S.CANCELADA, 101, 151, 155, 218),
     **_rows(_S.DENEGADA, 110, 205, 301, 302, 303),
@@ -104,20 +104,20 @@ C_STAT: Final[Mapping[str, Linha]] = {
     **_rows(_S.RECUSADO, 219, 221, 501, 690),
     **_rows(_S.PERGUNTAR, 106, 107, 222, 241, 494, 526, 573, 574, range(577, 581), 594, 635, 999),
     **_rows(_S.REFAZER, 228, 703, 704),
-    **_rows(_S.CERTIFICADO, range(280, 287), range(290, 297), conserto="configuracao"),
-    **_rows(_S.EMPRESA, 203, 230, 245, 247, conserto="empresa"),
-    **_rows(_S.RECUSADA, 178, 179, 180, 590, conserto="empresa"),
-    **_rows(_S.RECUSADA, 337, 591, 600, 782, conserto="produto"),
-    **_rows(_S.RECUSADA, range(705, 711), 717, 750, 785, 794, conserto="usuario"),
-    **_rows(_S.RECUSADA, 394, 395, 462, 463, 464, 672, range(972, 976), conserto="configuracao"),
-    **_rows(_S.RECUSADA, 226, 252, range(287, 290), 297, 298, range(401, 410), conserto="configuracao"),
-    **_rows(_S.RECUSADA, 214, 215, 225, 238, 239, 242, 243, 248, 450, 452, 502, 503, 516, 517, conserto="leiaute"),
-    **_rows(_S.RECUSADA, 565, 587, 588, 765, 775, 897, 1022, 1115, 1118, 1119, conserto="leiaute"),
-    "108": Linha(_S.MAIS_TARDE, espera=300.0),  # stopped for a moment
-    "109": Linha(_S.MAIS_TARDE, espera=1800.0),  # without forecast
-    "113": Linha(_S.MAIS_TARDE, espera=1800.0),  # of the contingency, which is not used
-    "114": Linha(_S.MAIS_TARDE, espera=1800.0),
-    "656": Linha(_S.MAIS_TARDE, espera=3600.0),  # blocked for an hour, which every call begins anew
+    **_rows(_S.CERTIFICADO, range(280, 287), range(290, 297), repair="configuracao"),
+    **_rows(_S.EMPRESA, 203, 230, 245, 247, repair="empresa"),
+    **_rows(_S.RECUSADA, 178, 179, 180, 590, repair="empresa"),
+    **_rows(_S.RECUSADA, 337, 591, 600, 782, repair="produto"),
+    **_rows(_S.RECUSADA, range(705, 711), 717, 750, 785, 794, repair="usuario"),
+    **_rows(_S.RECUSADA, 394, 395, 462, 463, 464, 672, range(972, 976), repair="configuracao"),
+    **_rows(_S.RECUSADA, 226, 252, range(287, 290), 297, 298, range(401, 410), repair="configuracao"),
+    **_rows(_S.RECUSADA, 214, 215, 225, 238, 239, 242, 243, 248, 450, 452, 502, 503, 516, 517, repair="leiaute"),
+    **_rows(_S.RECUSADA, 565, 587, 588, 765, 775, 897, 1022, 1115, 1118, 1119, repair="leiaute"),
+    "108": CStat(_S.MAIS_TARDE, espera=300.0),  # stopped for a moment
+    "109": CStat(_S.MAIS_TARDE, espera=1800.0),  # without forecast
+    "113": CStat(_S.MAIS_TARDE, espera=1800.0),  # of the contingency, which is not used
+    "114": CStat(_S.MAIS_TARDE, espera=1800.0),
+    "656": CStat(_S.MAIS_TARDE, espera=3600.0),  # blocked for an hour, which every call begins anew
 }
 """What each code means; one that is not here says nothing, save inside of our own protocol."""
 
@@ -156,7 +156,7 @@ _TEXT_OF_COMPANY: Final = (
     "a Secretaria da Fazenda não aceita que sua empresa emita esta nota. Quem cuida do cadastro confere a inscrição "
     "estadual e o credenciamento"
 )
-_EXPLAINED: Final[Mapping[Conserto, Explicacao]] = {
+_EXPLAINED: Final[Mapping[Repair, Explicacao]] = {
     "usuario": Explicacao("um dado da venda não foi aceito; confira o cliente, a entrega e o tipo de nota", None),
     "empresa": EMPRESA,
     "produto": of_staff("o CFOP ou o CSOSN de um produto não foi aceito"),
@@ -166,7 +166,7 @@ _EXPLAINED: Final[Mapping[Conserto, Explicacao]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class SefazReply:
     """An answer that could be read: its root, its own code and the authority's words for it."""
 
     root: Any
@@ -174,7 +174,7 @@ class Reply:
     motivo: str
 
     @property
-    def linha(self) -> Linha | None:
+    def linha(self) -> CStat | None:
         """The row of its code; ``None``: it is not known."""
         return C_STAT.get(self.c_stat)
 
@@ -185,11 +185,11 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Registrado:
-    """An event is registered; ``vinculado``: the note shows it by now."""
+class Registered:
+    """An event is registered; ``linked``: the note shows it by now."""
 
     protocolo: str | None
-    vinculado: bool
+    linked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +211,13 @@ def explain(recusa: Rejected) -> Explicacao:
     linha = C_STAT.get(recusa.codigos[0])
     if linha is not None and linha.significado is Significado.CERTIFICADO:
         return replace(CERTIFICADO, texto=f"{CERTIFICADO.texto}; {said}")
-    if linha is None or linha.conserto is None:
+    if linha is None or linha.repair is None:
         return Explicacao(said, None, suporte=True)
-    known = _EXPLAINED[linha.conserto]
+    known = _EXPLAINED[linha.repair]
     return replace(known, texto=f"{known.texto}; {said}")
 
 
-def read(result: Answer | NoAnswerError, *roots: str) -> Reply | str:
+def read(result: Answer | NoAnswerError, *roots: str) -> SefazReply | str:
     """Return what SEFAZ answered, or why it cannot be believed: HTML, a fault, nothing, another document.
 
     The answer is found by its local name, in whatever namespace, and also where it travels as text.
@@ -236,13 +236,13 @@ def read(result: Answer | NoAnswerError, *roots: str) -> Reply | str:
     c_stat = _text(found[0] if inner is None else inner, "cStat")
     if c_stat is None or not _CODE.fullmatch(c_stat):
         return f"HTTP {result.status} with an answer that has no code"
-    return Reply(found[0], c_stat, _text(found[0] if inner is None else inner, "xMotivo") or "")
+    return SefazReply(found[0], c_stat, _text(found[0] if inner is None else inner, "xMotivo") or "")
 
 
 def undue(result: Answer | NoAnswerError) -> bool:
     """Tell whether SEFAZ stops this company (656): nothing of it is called for an hour."""
     told = read(result, *_ANSWERS)
-    return isinstance(told, Reply) and UNDUE in {each.text for each in told.root.iter("{*}cStat")}
+    return isinstance(told, SefazReply) and UNDUE in {each.text for each in told.root.iter("{*}cStat")}
 
 
 def digest_of(signed: bytes) -> str:
@@ -265,7 +265,7 @@ def submit_outcome(result: Answer | NoAnswerError, sent: bytes, chave: ChaveNFe)
     if protocols:
         return Unknown("answered about another key")
     receipt = next((each.text for each in told.root.iter("{*}nRec") if each.text), None)
-    linha = told.linha or Linha(Significado.PERGUNTAR)
+    linha = told.linha or CStat(Significado.PERGUNTAR)
     if linha.significado is Significado.PROCESSANDO:
         return Accepted(str(chave), receipt)
     if told.c_stat in _OF_THE_LOT or linha.significado is Significado.MAIS_TARDE:
@@ -352,7 +352,7 @@ def finding(result: Answer | NoAnswerError, chave: ChaveNFe, versions: Sequence[
             return CannotTell(told.said, None if told.linha is None else told.linha.espera)
 
 
-def _standing(told: Reply, chave: ChaveNFe, versions: Sequence[bytes]) -> Finding:
+def _standing(told: SefazReply, chave: ChaveNFe, versions: Sequence[bytes]) -> Finding:
     """Return the note of which a consultation brings the protocol, over which of our documents it is."""
     protocols = [each for each in told.root.iter("{*}protNFe") if _text(each, "infProt/chNFe") == str(chave)]
     cancelled = _cancelled(told, chave)
@@ -376,7 +376,7 @@ def _standing(told: Reply, chave: ChaveNFe, versions: Sequence[bytes]) -> Findin
     return replace(found, nota=replace(found.nota, situacao=Situacao.CANCELADA, mensagem=told.said))
 
 
-def _cancelled(told: Reply, chave: ChaveNFe) -> bool:
+def _cancelled(told: SefazReply, chave: ChaveNFe) -> bool:
     """Tell whether a consultation says so, by its code or by a registered event."""
     if told.linha is not None and told.linha.significado is Significado.CANCELADA:
         return True
@@ -390,10 +390,10 @@ def _cancelled(told: Reply, chave: ChaveNFe) -> bool:
 
 
 def _registered(code: str | None) -> bool:
-    return code == LATE_CANCELLATION or C_STAT.get(code or "") == Linha(Significado.REGISTRADO)
+    return code == LATE_CANCELLATION or C_STAT.get(code or "") == CStat(Significado.REGISTRADO)
 
 
-def event_outcome(result: Answer | NoAnswerError, chave: ChaveNFe, tipo: str) -> Registrado | NoOutcome:
+def event_outcome(result: Answer | NoAnswerError, chave: ChaveNFe, tipo: str) -> Registered | NoOutcome:
     """Classify the answer to an event of a kind (tpEvento); that there is one already proves nothing of ours."""
     told = read(result, "retEnvEvento")
     if isinstance(told, str):
@@ -409,7 +409,7 @@ def event_outcome(result: Answer | NoAnswerError, chave: ChaveNFe, tipo: str) ->
         said = scrub(f"{code} {_text(ours[0], 'xMotivo') or ''}".strip())
         named = _text(ours[0], "chNFe") is not None
         if _registered(code):
-            return Registrado(_text(ours[0], "nProt"), code != WITHOUT_LINK) if named else Unknown(said)
+            return Registered(_text(ours[0], "nProt"), code != WITHOUT_LINK) if named else Unknown(said)
     elif code not in _OF_THE_LOT and not (told.linha and told.linha.significado is Significado.MAIS_TARDE):
         return Unknown(f"answered without our event: {said}", recusada=told.linha is None)
     outcome = _refused(code, said) if code in C_STAT else Unknown(f"a code that is not known: {said}")
@@ -421,9 +421,9 @@ def event_outcome(result: Answer | NoAnswerError, chave: ChaveNFe, tipo: str) ->
 def cancel_outcome(result: Answer | NoAnswerError, chave: ChaveNFe) -> CancelOutcome:
     """Classify the answer to a cancellation."""
     told = event_outcome(result, chave, CANCELAMENTO)
-    if not isinstance(told, Registrado):
+    if not isinstance(told, Registered):
         return told
-    return AlreadyCancelled() if told.vinculado else Accepted(str(chave), told.protocolo)
+    return AlreadyCancelled() if told.linked else Accepted(str(chave), told.protocolo)
 
 
 def cancel_finding(result: Answer | NoAnswerError, chave: ChaveNFe, versions: Sequence[bytes]) -> CancelFinding:

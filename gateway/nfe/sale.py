@@ -15,7 +15,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final, Literal
 
 from gateway.keys import NFCE, NFE, ChaveInvalida, ChaveNFe
-from gateway.nfe.layouts import FIM, Estado, states
+from gateway.nfe.layouts import FIM, UF, states
 from state_machine.documents import Endereco
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.documents import CNPJ, DocumentoInvalido, parse_documento
@@ -96,7 +96,7 @@ class Destinatario:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class ItemProduto:
     """One line: ``quantidade`` of up to 4 decimals, ``preco`` of one unit in BRL, of up to 10."""
 
     codigo: str
@@ -125,7 +125,7 @@ class Pagamento:
 
 
 @dataclass(frozen=True, slots=True)
-class ResponsavelTecnico:
+class Maker:
     """Who made the program, where a state asks for it (infRespTec); ``csrt``: the id and secret of that state."""
 
     cnpj: str
@@ -147,12 +147,12 @@ class NotaProduto:
     ambiente: Ambiente
     emitente: Emitente
     destinatario: Destinatario | None
-    itens: tuple[Item, ...]
+    itens: tuple[ItemProduto, ...]
     pagamentos: tuple[Pagamento, ...]
     presenca: Presenca
     referencia: str
     natureza: str = "Venda de mercadoria"
-    responsavel: ResponsavelTecnico | None = None
+    maker: Maker | None = None
 
     @property
     def total(self) -> Decimal:
@@ -161,7 +161,7 @@ class NotaProduto:
 
 
 @dataclass(frozen=True, slots=True)
-class Regras:
+class Rules:
     """What an installation sets: the first day that is not made any more, and above which BRL a buyer is named."""
 
     fim: date | None = FIM
@@ -192,11 +192,11 @@ def reserved(emitente: Emitente, modelo: str, serie: int, numero: int, emissao: 
                 raise
 
 
-def refuse(nota: NotaProduto, regras: Regras) -> None:
+def refuse(nota: NotaProduto, rules: Rules) -> None:
     """Raise ``NotaInvalida`` for the first rule that a note breaks."""
     _refuse_who(nota)
-    _refuse_when(nota, regras)
-    _refuse_customer(nota, regras)
+    _refuse_when(nota, rules)
+    _refuse_customer(nota, rules)
     if not 0 < len(nota.itens) <= _MOST_ITEMS:
         raise NotaInvalida("itens", f"uma nota leva de 1 a {_MOST_ITEMS} itens; divida a venda em mais de uma")
     for item in nota.itens:
@@ -206,7 +206,7 @@ def refuse(nota: NotaProduto, regras: Regras) -> None:
     _refuse_payment(nota)
 
 
-def state_of(emitente: Emitente) -> Estado:
+def state_of(emitente: Emitente) -> UF:
     """Return the seller's state. Raises ``NotaInvalida`` where the city is in another one."""
     estado = states().get(emitente.endereco.estado)
     if estado is None or not emitente.endereco.codigo_cidade.startswith(estado.ibge):
@@ -239,27 +239,27 @@ def _refuse_who(nota: NotaProduto) -> None:
         raise NotaInvalida("emitente.fone", "o telefone da sua empresa precisa de 6 a 14 números; confira o cadastro")
 
 
-def _refuse_when(nota: NotaProduto, regras: Regras) -> None:
+def _refuse_when(nota: NotaProduto, rules: Rules) -> None:
     if nota.emissao.tzinfo is None:
         raise ValueError("emissao: a moment without an offset is none")
     at = local(nota)
     if f"{at:%y%m}" != nota.chave.aamm:
         raise NotaInvalida("emissao", "o número desta nota é de outro mês; a venda precisa de um número novo")
-    if regras.fim is not None and at.date() >= regras.fim:
+    if rules.fim is not None and at.date() >= rules.fim:
         raise NotaInvalida(
             "emissao",
-            f"desde {regras.fim:%d/%m/%Y} a nota de produto leva IBS e CBS, que ainda não sei preencher; "
+            f"desde {rules.fim:%d/%m/%Y} a nota de produto leva IBS e CBS, que ainda não sei preencher; "
             "fale com seu contador",
         )
 
 
-def _refuse_customer(nota: NotaProduto, regras: Regras) -> None:
+def _refuse_customer(nota: NotaProduto, rules: Rules) -> None:
     who, modelo = nota.destinatario, nota.chave.modelo
     if nota.presenca not in _PRESENCE[modelo]:
         way = "foi entregue em mãos ou pela própria loja" if modelo == NFCE else "não foi entrega da própria loja"
         raise NotaInvalida("presenca", f"este tipo de nota só serve quando a venda {way}; escolha o outro tipo")
     if who is None:
-        _refuse_nameless(nota, regras)
+        _refuse_nameless(nota, rules)
         return
     if who.endereco is not None and who.endereco.estado == _ABROAD:
         raise NotaInvalida("destinatario", "não faço nota para cliente do exterior; fale com seu contador")
@@ -282,12 +282,12 @@ def _refuse_customer(nota: NotaProduto, regras: Regras) -> None:
         raise NotaInvalida("destinatario.email", "o e-mail do cliente não cabe na nota; diga outro")
 
 
-def _refuse_nameless(nota: NotaProduto, regras: Regras) -> None:
+def _refuse_nameless(nota: NotaProduto, rules: Rules) -> None:
     if nota.chave.modelo == NFE:
         raise NotaInvalida("destinatario", "a NF-e precisa do cliente: diga o nome e o CPF ou CNPJ")
     if nota.presenca == DELIVERED:
         raise NotaInvalida("destinatario", "para entrega, diga nome, CPF e endereço de quem recebe")
-    if nota.total >= regras.sem_nome:
+    if nota.total >= rules.sem_nome:
         raise NotaInvalida("destinatario", "neste valor a nota precisa do CPF do cliente; diga qual é")
 
 
@@ -316,7 +316,7 @@ def _refuse_address(campo: str, whose: str, endereco: Endereco) -> None:
         text(campo, f"o complemento do endereço {whose}", endereco.complemento, 1, 60)
 
 
-def _refuse_item(item: Item, nota: NotaProduto) -> None:
+def _refuse_item(item: ItemProduto, nota: NotaProduto) -> None:
     regime, modelo = nota.emitente.regime, nota.chave.modelo
     named = f"“{item.texto[:40]}”"
     text("item.texto", "a descrição do produto", item.texto, 1, 120)

@@ -13,7 +13,7 @@ from lxml import etree
 
 from gateway.keys import ChaveNFe
 from gateway.nfe.document import Signer
-from gateway.nfe.sale import Destinatario, Emitente, Item, NotaProduto, Pagamento
+from gateway.nfe.sale import Destinatario, Emitente, ItemProduto, NotaProduto, Pagamento
 from state_machine.documents import Endereco
 from state_machine.protocol.channel import Ambiente
 from tests.made_certificates import company, rsa_key
@@ -28,7 +28,7 @@ SHOP = Emitente(
     regime="simples",
     endereco=ADDRESS,
 )
-CAKE = Item(
+CAKE = ItemProduto(
     codigo="B1",
     texto="Bolo de pote",
     ncm="19059090",

@@ -19,7 +19,7 @@ from gateway.nacional.signature import verify
 from gateway.nfe import outcome
 from gateway.nfe.document import CANCELAMENTO, CARTA, signed
 from gateway.nfe.layouts import NS, check
-from gateway.nfe.outcome import C_STAT, SPENT, Encerrado, Registrado, Significado, digest_of, explain
+from gateway.nfe.outcome import C_STAT, SPENT, Encerrado, Registered, Significado, digest_of, explain
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
 from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import (
@@ -313,7 +313,7 @@ def test_an_event_is_registered_by_its_own_code() -> None:
     assert outcome.cancel_outcome(event("135"), KEY) == AlreadyCancelled()
     assert outcome.cancel_outcome(event("155"), KEY) == AlreadyCancelled()
     assert outcome.cancel_outcome(event("136"), KEY) == Accepted(str(KEY), "135260000000009")
-    assert outcome.event_outcome(event("135", kind=CARTA), KEY, CARTA) == Registrado("135260000000009", vinculado=True)
+    assert outcome.event_outcome(event("135", kind=CARTA), KEY, CARTA) == Registered("135260000000009", linked=True)
     for code in ("501", "219", "221", "690", "215"):
         assert outcome.cancel_outcome(event(code), KEY) == Rejected(f"{code} motivo", (code,))
     assert outcome.cancel_outcome(event("573"), KEY) == Unknown("573 motivo")
