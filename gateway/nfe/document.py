@@ -96,7 +96,7 @@ def build(nota: NotaProduto, rules: Rules | None = None) -> bytes:
     total = _money(nota.total)
     sums = {name: total if name in {"vProd", "vNF"} else "0.00" for name in _SUMS}
     _put(info, "total", {"ICMSTot": sums})
-    _put(info, "transp", {"modFrete": "9"})
+    _put(info, "transp", _transport(nota))
     payment = _put(info, "pag", {})
     for each in nota.pagamentos:
         card = {"tpIntegra": "2"} if each.meio in WITH_CARD else None
@@ -401,6 +401,14 @@ def _responsible(who: Maker, chave: ChaveNFe) -> dict[str, Any]:
     if who.csrt is None:
         return told
     return {**told, "idCSRT": f"{int(who.csrt[0]):02}", "hashCSRT": csrt_hash(who.csrt[1], chave)}
+
+
+def _transport(nota: NotaProduto) -> dict[str, Any]:
+    """Nobody, or the shop itself: an NFC-e's delivery named who carries (786), and 3 is the shop's own (847)."""
+    if nota.presenca != DELIVERED:
+        return {"modFrete": "9"}
+    carrier = {"CNPJ": nota.emitente.cnpj, "xNome": as_latin(nota.emitente.razao_social)}
+    return {"modFrete": "3", "transporta": carrier}
 
 
 def _beside(nota: NotaProduto, rules: Rules) -> bytes:

@@ -359,7 +359,22 @@ def test_no_payment_and_a_delivery_are_told() -> None:
     delivered = signed(sale("65", presenca="4", destinatario=BUYER), *PAIR)
     check(parse(delivered), "NFe")
     assert said(delivered, "dest/enderDest/CEP") == "01305000"
-    assert said(build(sale("65", destinatario=BUYER)), "dest/enderDest/CEP") is None
+    assert (said(delivered, "transp/modFrete"), said(delivered, "transp/transporta/CNPJ")) == ("3", CNPJ)
+    taken = build(sale("65", destinatario=BUYER))
+    assert (said(taken, "dest/enderDest/CEP"), said(taken, "transp/modFrete")) == (None, "9")
+    assert said(taken, "transp/transporta/CNPJ") is None
+
+
+def test_each_state_says_who_authorizes_it() -> None:
+    """All of them, by model, as two tables of June 2026 have it."""
+    own = {"55": "AM BA GO MG MS MT PE PR RS SP", "65": "AM GO MG MS MT PR RS SP"}
+    assert len(states()) == 27
+    for modelo, codes in own.items():
+        for code, state in states().items():
+            shared = "SVAN" if (modelo, code) == ("55", "MA") else "SVRS"
+            assert state.authorizer(modelo) == (code if code in codes.split() else shared)
+            assert state.qrcode.keys() == state.consulta.keys()
+            assert state.qrcode or code == "SC"
 
 
 @pytest.mark.parametrize("cnpj", [CNPJ, LETTERS])
