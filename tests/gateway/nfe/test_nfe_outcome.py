@@ -10,6 +10,8 @@ from html import escape
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lxml import etree
 
 from gateway.http.wire import REFUSED_BY_TLS, Answer, MaybeSentError, NotSentError
@@ -413,3 +415,19 @@ def test_a_coupon_is_read_like_an_invoice() -> None:
         outcome.note(coupon, KEY)
     with pytest.raises(ValueError, match="not signed"):
         digest_of(b"<NFe/>")
+
+
+@given(st.sampled_from([100, 104, 135]), st.integers(0, 5000), st.binary(max_size=12), st.integers(0, 40))
+def test_no_answer_raises_and_a_spoilt_one_authorises_nothing_else(code: int, at: int, piece: bytes, cut: int) -> None:
+    """Bytes put in anywhere: what is still read as issued is our key, over our bytes."""
+    for whole in (sent("104", protocol(str(code))), consulted(str(code), protocol("100")), event("135"), closed("102")):
+        at_here = at % len(whole.body)
+        spoilt = replace(whole, body=whole.body[:at_here] + piece + whole.body[at_here + cut :])
+        told = submitted(spoilt)
+        assert not isinstance(told, Issued) or (told.nota.chave == str(KEY) and told.xml and SENT in told.xml.conteudo)
+        asked = found(spoilt)
+        assert not (isinstance(asked, Found) and asked.xml) or asked.nota.chave == str(KEY)
+        outcome.cancel_outcome(spoilt, KEY)
+        outcome.cancel_finding(spoilt, KEY, [SENT])
+        outcome.closing_outcome(spoilt, 5, 6)
+        outcome.undue(spoilt)
