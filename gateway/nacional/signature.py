@@ -16,7 +16,7 @@ from lxml import etree
 from signxml import methods
 from signxml.signer import XMLSigner
 
-from gateway.nacional.layouts import MAX_BYTES, Digest, parse
+from gateway.nacional.layouts import MAX_BYTES, NS, Digest, parse
 from state_machine.values.errors import ProsaError
 
 _DS: Final = "http://www.w3.org/2000/09/xmldsig#"
@@ -30,7 +30,8 @@ _HASHES: Final = {
 }
 _MIN_KEY: Final = 2048  # bits; ICP-Brasil issues none below
 _BESIDE: Final = "{http://www.portalfiscal.inf.br/nfe}infNFeSupl"  # an NFC-e's QR code, which nobody signs
-_HOLD_SIGNED: Final = frozenset({"NFSe", "evento"})  # documents of the authority that hold one of ours with its own
+# Documents of the national authority that hold one of ours with its own signature; an NF-e's event holds none.
+_HOLD_SIGNED: Final = frozenset({f"{{{NS}}}NFSe", f"{{{NS}}}evento"})
 
 
 class AssinaturaInvalida(ProsaError, ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
@@ -147,7 +148,7 @@ def _signed_element(root: Any, reference: str, *, children: int) -> Any:
         names = {name.rpartition("}")[2].lower(): value for name, value in other.attrib.items()}
         if other is not element and names.get("id") == reference:
             raise AssinaturaInvalida(f"{reference} stands there twice")
-    inside = etree.QName(root).localname in _HOLD_SIGNED
+    inside = root.tag in _HOLD_SIGNED
     if not inside and next(element.iter(_SIGNATURE), None) is not None:
         raise AssinaturaInvalida("a signature stands inside of what is signed")
     return element

@@ -392,6 +392,10 @@ def test_every_other_message_is_what_the_schema_and_a_verifier_take(cnpj: str) -
         assert verify(inner, etree.fromstring(inner)[0].get("Id")) == PAIR[1]
         assert not xmlsec_accepts(message.replace(b"Erro no valor", b"Erro no velor")), name
         assert b"\n" not in message
+    twice = re.sub(rb"^<envEvento.*?</idLote>|</envEvento>$", b"", messages["cancelamento"])
+    twice = twice.replace(b"</infEvento>", re.findall(rb"<Signature .*</Signature>", twice)[0] + b"</infEvento>")
+    with pytest.raises(AssinaturaInvalida, match="inside"):
+        verify(twice, f"ID110111{key}01")
     inutilizacao = etree.fromstring(messages["inutNFe"])[0].get("Id")
     assert inutilizacao == f"ID3526{cnpj}65077000000005000000006"
     assert conditions_of_use() in messages["correcao"].decode()
