@@ -319,12 +319,23 @@ def parse(xml: bytes) -> Any:
 
 def check(root: Any, document: Document, layout: Layout) -> None:
     """Hold a parsed document against the official XSD. Raises ``ValueError`` with what the schema says."""
-    schema = _schema(layout.schemas, document, alphanumeric=layout.alphanumeric, nt009=layout.nt009)
+    held(root, document, _schema(layout.schemas, document, alphanumeric=layout.alphanumeric, nt009=layout.nt009))
+
+
+def held(root: Any, document: str, schema: Any) -> None:
+    """Hold a parsed document against a compiled schema. Raises ``ValueError`` with what the schema says."""
     with _one_at_a_time:
         if schema.validate(root):
             return
         complaints = [entry.message for entry in schema.error_log][:_SHOWN]
     raise ValueError(f"{document}: " + "; ".join(complaints))
+
+
+def compiled(files: dict[str, bytes], name: str) -> Any:
+    """Compile the schema ``name`` of these files, whose includes are looked up among them and nowhere else."""
+    parser = _parser()
+    parser.resolvers.add(_Shipped(files))
+    return etree.XMLSchema(etree.fromstring(files[name], parser, base_url=name))
 
 
 def _parser() -> Any:
@@ -342,10 +353,7 @@ def _schema(folder: str, document: Document, *, alphanumeric: bool, nt009: bool)
         files = overlaid(files)
     if alphanumeric:
         files[SIMPLE] = _with_letters(files[SIMPLE])
-    parser = _parser()
-    parser.resolvers.add(_Shipped(files))
-    name = next(name for name in files if name.startswith(f"{document}_v"))
-    return etree.XMLSchema(etree.fromstring(files[name], parser, base_url=name))
+    return compiled(files, next(name for name in files if name.startswith(f"{document}_v")))
 
 
 def _with_letters(xsd: bytes) -> bytes:

@@ -1,107 +1,19 @@
-"""Owns the reading of an NFS-e of the national layout; what is not plainly one is nothing.
-
-What the authorities' cStat codes mean for a note of ours; an unknown code is never taken for an answer.
-"""
+"""Owns the reading of an NFS-e of the national layout; what is not plainly one is nothing."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, Final
 
 from gateway.keys import ChaveInvalida, ChaveNFSe, IdDPS
 from gateway.nacional.layouts import NS, parse
 from state_machine.protocol.emission import Nota, Situacao
 
-
-class Significado(StrEnum):
-    """What follows for the note; ``cannot tell`` is the meaning of every code that is not in the tables."""
-
-    AUTORIZADA = "autorizada"
-    CANCELADA = "cancelada"
-    DENEGADA = "denegada"  # final: the number is spent and there is no note
-    AUSENTE = "ausente"  # the authority does not know the key; believe it when it says so twice
-    PROCESSANDO = "processando"
-    DUPLICADA = "duplicada"  # a note stands under the key or the number: read it and compare
-    EVENTO_REGISTRADO = "evento_registrado"  # the answer to an event that we sent; says nothing of an emission
-    OLHAR_DENTRO = "olhar_dentro"  # only the batch was answered: the note's own code is inside
-    MAIS_TARDE = "mais_tarde"
-    HUMANO = "humano"
-    NAO_SE_SABE = "nao_se_sabe"
-
-
-# NF-e and NFC-e. The project's own specification gave 135 as "does not exist"; that is 217. With 135 taken for an
-# absence, an accepted cancellation would have had the note sent again.
-NFE: Final = MappingProxyType(
-    {
-        "100": Significado.AUTORIZADA,
-        "101": Significado.CANCELADA,
-        "103": Significado.PROCESSANDO,  # lote recebido
-        "104": Significado.OLHAR_DENTRO,  # lote processado
-        "105": Significado.PROCESSANDO,  # lote em processamento
-        "108": Significado.MAIS_TARDE,  # serviço paralisado momentaneamente
-        "109": Significado.MAIS_TARDE,  # serviço paralisado sem previsão
-        "110": Significado.DENEGADA,
-        "128": Significado.OLHAR_DENTRO,  # lote de evento processado
-        "135": Significado.EVENTO_REGISTRADO,  # evento registrado e vinculado a NF-e
-        "136": Significado.EVENTO_REGISTRADO,  # registrado, não vinculado: look at the note again later
-        "150": Significado.AUTORIZADA,  # fora de prazo
-        "151": Significado.CANCELADA,  # fora de prazo
-        "155": Significado.CANCELADA,  # evento de cancelamento fora de prazo
-        "204": Significado.DUPLICADA,
-        "205": Significado.DENEGADA,
-        "206": Significado.HUMANO,  # número inutilizado: no note can ever stand under it
-        "217": Significado.AUSENTE,  # NF-e não consta na base de dados da SEFAZ
-        "218": Significado.CANCELADA,  # já está cancelada
-        "301": Significado.DENEGADA,  # irregularidade fiscal do emitente
-        "302": Significado.DENEGADA,  # irregularidade fiscal do destinatário
-        "303": Significado.DENEGADA,  # destinatário não habilitado na UF
-        "526": Significado.HUMANO,  # chave antiga demais para a consulta
-        "539": Significado.DUPLICADA,  # com diferença na chave: the other key stands in xMotivo
-        "562": Significado.HUMANO,  # código numérico difere da chave cadastrada
-        "656": Significado.MAIS_TARDE,  # consumo indevido
-    }
-)
-
-# The national NFS-e's cStat says how a note came to be, not how it is: all of them are authorised, and a cancelled note
-# keeps its code (its cancellation is an event). 101 and 103 mean something else than in the table above.
-NFSE: Final = MappingProxyType(
-    {
-        "100": Significado.AUTORIZADA,  # gerada
-        "101": Significado.AUTORIZADA,  # de substituição gerada
-        "102": Significado.AUTORIZADA,  # de decisão judicial ou administrativa
-        "103": Significado.AUTORIZADA,  # avulsa
-        "107": Significado.AUTORIZADA,  # MEI
-    }
-)
-
-_PATIENCE: Final = MappingProxyType(
-    {
-        "108": 60.0,  # "short": a minute is polite
-        "109": 900.0,  # "without forecast"
-        "656": 3600.0,  # SEFAZ blocks for an hour, and starts the hour again at every question
-    }
-)
-
-
-def significado_nfe(c_stat: str) -> Significado:
-    """Say what an NF-e or NFC-e code means."""
-    return NFE.get(c_stat, Significado.NAO_SE_SABE)
-
-
-def significado_nfse(c_stat: str) -> Significado:
-    """Say what a national NFS-e's code means."""
-    return NFSE.get(c_stat, Significado.NAO_SE_SABE)
-
-
-def patience_nfe(c_stat: str) -> float | None:
-    """Return for how many seconds SEFAZ must not be asked again, or ``None`` when it did not say so."""
-    return _PATIENCE.get(c_stat)
-
-
+# How a note came to be, not how it is: all of them are authorised, and a cancelled note keeps its code, for its
+# cancellation is an event. Of an NF-e these numbers say something else.
+AUTHORISED: Final = frozenset({"100", "101", "102", "103", "107"})
 _AMOUNT: Final = re.compile(r"[0-9]{1,15}(\.[0-9]{2})?")
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,12}")
 _C_STAT: Final = re.compile(r"[0-9]{3}")
@@ -136,7 +48,7 @@ def read(xml: bytes) -> NotaNacional | None:
     if dps is None or number is None or int(number) != chave.numero:
         return None
     said = _of(info, "cStat", _C_STAT)
-    issued = said is not None and significado_nfse(said) is Significado.AUTORIZADA
+    issued = said is not None and said in AUTHORISED
     value = _of(dps, "valores/vServPrest/vServ", _AMOUNT)
     nota = Nota(
         id_externo=str(chave),

@@ -16,7 +16,7 @@ from lxml import etree
 from signxml import methods
 from signxml.signer import XMLSigner
 
-from gateway.nacional.layouts import MAX_BYTES, Digest, parse
+from gateway.nacional.layouts import MAX_BYTES, NS, Digest, parse
 from state_machine.values.errors import ProsaError
 
 _DS: Final = "http://www.w3.org/2000/09/xmldsig#"
@@ -29,7 +29,9 @@ _HASHES: Final = {
     (_DS + "rsa-sha1", _DS + "sha1"): hashes.SHA1,
 }
 _MIN_KEY: Final = 2048  # bits; ICP-Brasil issues none below
-_HOLD_SIGNED: Final = frozenset({"NFSe", "evento"})  # documents of the authority that hold one of ours with its own
+_BESIDE: Final = "{http://www.portalfiscal.inf.br/nfe}infNFeSupl"  # an NFC-e's QR code, which nobody signs
+# Documents of the national authority that hold one of ours with its own signature; an NF-e's event holds none.
+_HOLD_SIGNED: Final = frozenset({f"{{{NS}}}NFSe", f"{{{NS}}}evento"})
 
 
 class AssinaturaInvalida(ProsaError, ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
@@ -46,9 +48,17 @@ class _Signer(XMLSigner):
 
 
 def sign(
-    xml: bytes, reference: str | None, key: rsa.RSAPrivateKey, certificate: x509.Certificate, digest: Digest = "sha256"
+    xml: bytes,
+    reference: str | None,
+    key: rsa.RSAPrivateKey,
+    certificate: x509.Certificate,
+    digest: Digest = "sha256",
+    *,
+    compact: bool = False,
 ) -> bytes:
     """Return the document with an enveloped signature over its element of ``Id`` ``reference``; ``None``: over all.
+
+    ``compact``: without a declaration and on one line, as a city and SEFAZ ask; one over all is made so.
 
     The certificate stands in it alone, without its chain. Raises ``ValueError`` for XML that has no such element, or a
     signature already, and for a key of another certificate; the same arguments give the same bytes (RSA PKCS#1 v1.5).
@@ -69,11 +79,13 @@ def sign(
     signer.namespaces = {None: _DS}  # type: ignore[dict-item]  # a prefix is refused: E1228, E6155
     if reference is None:
         signed = signer.sign(root, key=key, cert=[certificate])
+    else:
+        signed = signer.sign(root, key=key, cert=[certificate], reference_uri=f"#{reference}", id_attribute="Id")
+    if compact or reference is None:
         for part in signed.iter("{*}X509Certificate", "{*}SignatureValue"):  # neither is signed itself
-            part.text = "".join(part.text.split())  # a city takes no line ends
+            part.text = "".join(part.text.split())  # neither a city nor SEFAZ takes line ends
         whole: bytes = etree.tostring(signed, encoding="UTF-8", xml_declaration=False)
         return whole
-    signed = signer.sign(root, key=key, cert=[certificate], reference_uri=f"#{reference}", id_attribute="Id")
     document: bytes = etree.tostring(signed, xml_declaration=True, encoding="UTF-8")
     return document
 
@@ -126,7 +138,8 @@ def _signed_element(root: Any, reference: str, *, children: int) -> Any:
 
     A copy elsewhere, and a second signature that a reader could take for the first, make the document ambiguous.
     """
-    if len(root) != children or set(root.attrib) - {"versao"}:
+    parts = [child for place, child in enumerate(root) if place != 1 or child.tag != _BESIDE]
+    if len(parts) != children or set(root.attrib) - {"versao"}:
         raise AssinaturaInvalida(f"the root has other than {children} children, or unknown attributes")
     element = root[0]
     if element.get("Id") != reference or element.tag.rpartition("}")[0] != root.tag.rpartition("}")[0]:
@@ -135,7 +148,7 @@ def _signed_element(root: Any, reference: str, *, children: int) -> Any:
         names = {name.rpartition("}")[2].lower(): value for name, value in other.attrib.items()}
         if other is not element and names.get("id") == reference:
             raise AssinaturaInvalida(f"{reference} stands there twice")
-    inside = etree.QName(root).localname in _HOLD_SIGNED
+    inside = root.tag in _HOLD_SIGNED
     if not inside and next(element.iter(_SIGNATURE), None) is not None:
         raise AssinaturaInvalida("a signature stands inside of what is signed")
     return element
