@@ -12,6 +12,7 @@ them.
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 from datetime import date
 from decimal import Decimal
@@ -84,6 +85,12 @@ class MissingSettingError(ProsaError):
     code = "missing_setting"
 
 
+_LADDERS: Final = (
+    *("reconcile_ladder", "smtp_ladder", "paulistana_absence_seconds"),
+    *("sefaz_absence_seconds", "sefaz_ladder"),
+)
+
+
 class Settings(BaseSettings):
     """Names are ``PROSA_`` + the field in capitals; durations in seconds. A value given as a file works too."""
 
@@ -133,6 +140,11 @@ class Settings(BaseSettings):
     paulistana_absence_seconds: Annotated[tuple[float, ...], NoDecode] = Field(
         default=(210, 60), min_length=2, max_length=2
     )  # how old a sending is at the first absence, and how far the second lies from it
+    sefaz_url: str = ""  # a base that replaces all hosts: {base}/NFeAutorizacao4; none: ``sefaz_hosts_file``
+    sefaz_hosts_file: Path | None = None  # JSON: state, model (55, 65), environment, service: its whole address
+    sefaz_ca_file: Path | None = None  # as ``paulistana_ca_file``
+    sefaz_absence_seconds: Annotated[tuple[float, ...], NoDecode] = Field(default=(120, 60), min_length=2, max_length=2)
+    sefaz_ladder: Annotated[tuple[float, ...], NoDecode] = Field(default=(120, 180, 720, 2520, 3600), min_length=1)
     icp_brasil_ca_file: Path | None = None  # PEM of the roots of which one must answer for a company's certificate
     icp_brasil_unchecked_replaces: bool = False  # without roots, a company's certificate may replace a good one
     gateway_webhook_secret: SecretStr = SecretStr("")  # of the header; one, or two with a comma while rotating
@@ -202,7 +214,7 @@ class Settings(BaseSettings):
             self.__dict__["home"] = place_of_files(self.home)
         return self
 
-    @field_validator("reconcile_ladder", "smtp_ladder", "paulistana_absence_seconds", mode="before")
+    @field_validator(*_LADDERS, mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if not isinstance(value, str):
@@ -238,7 +250,7 @@ class Settings(BaseSettings):
             )
         return value
 
-    @field_validator("reconcile_ladder", "smtp_ladder", "paulistana_absence_seconds")
+    @field_validator(*_LADDERS)
     @classmethod
     def _positive(cls, value: tuple[float, ...]) -> tuple[float, ...]:
         if not value or min(value) <= 0:
@@ -314,7 +326,29 @@ class Settings(BaseSettings):
         except ValueError as error:
             raise ValueError("é um dia como 2027-01-01") from error
 
-    @field_validator("nacional_ca_file", "paulistana_ca_file", "icp_brasil_ca_file", "smtp_ca_file", mode="before")
+    @field_validator("sefaz_hosts_file", mode="before")
+    @classmethod
+    def _hosts(cls, value: object) -> object:
+        if not value:
+            return None
+        try:
+            told = json.loads(Path(str(value)).read_bytes())
+        except (OSError, ValueError):
+            told = None
+        if not isinstance(told, dict):
+            raise ValueError(  # noqa: TRY004 - a wrong setting
+                'é o caminho de um arquivo JSON, como {"SP": {"55": {"producao": {"NFeAutorizacao4": "https://…"}}}}'
+            )
+        return value
+
+    @field_validator(
+        "nacional_ca_file",
+        "paulistana_ca_file",
+        "sefaz_ca_file",
+        "icp_brasil_ca_file",
+        "smtp_ca_file",
+        mode="before",
+    )
     @classmethod
     def _a_file(cls, value: object) -> object:
         if not value:
@@ -369,6 +403,7 @@ class Settings(BaseSettings):
         "nacional_sefin_url",
         "nacional_adn_url",
         "paulistana_url",
+        "sefaz_url",
         "public_url",
     )
     @classmethod

@@ -15,7 +15,7 @@ from state_machine.cancellation.reconciliation import CancelFinding, CancelOutco
 from state_machine.documents import Documento
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.audit import Listagem
-from state_machine.protocol.channel import Ambiente, NaturalKey, Natureza
+from state_machine.protocol.channel import Ambiente, Kept, NaturalKey, Natureza
 from state_machine.protocol.emission import Download, Finding, Found, Misconfigured, Nota, NotSent, Outcome, Rejected
 
 Key = TypeVar("Key", bound=NaturalKey)
@@ -131,12 +131,35 @@ FiscalGateway = Adapter[Any]
 """A channel whose keys are opaque: they come from it and go back to it."""
 
 
+class KeptDocuments(Protocol):
+    """Reads what is kept, where an authority keeps no document itself; shared by all processes."""
+
+    async def of(self, cnpj: str, chave: str) -> Kept:
+        """Return what is kept under a key (its text) of a company."""
+        ...
+
+    async def stop(self, cnpj: str, seconds: float) -> None:
+        """Have nothing of a company called for so long."""
+        ...
+
+
+class NoneKept:
+    """Keeps nothing: for a program without a database."""
+
+    async def of(self, cnpj: str, chave: str) -> Kept:  # noqa: ARG002 - port
+        """Return nothing."""
+        return Kept()
+
+    async def stop(self, cnpj: str, seconds: float) -> None:
+        """Forget it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What an adapter is opened with: the program's settings, of which it reads its own, and its lines.
 
     ``guard`` is called before each request leaves and raises if a database transaction is open in this task.
-    ``certificates`` are the companies' own; ``None`` where the program keeps none.
+    ``certificates`` are the companies' own, ``kept`` the documents; ``None`` where the program keeps none.
     """
 
     settings: Any
@@ -144,3 +167,4 @@ class Surroundings:
     guard: Callable[[], None]
     lines: Lines
     certificates: Certificates | None = None
+    kept: KeptDocuments | None = None

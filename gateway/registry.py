@@ -20,10 +20,11 @@ from gateway.lines import CallKind, Lines
 from gateway.nacional import adapter as nacional
 from gateway.nacional.adn import CityParameters, Distribution
 from gateway.nacional.payload import left_out, unfit
+from gateway.nfe import adapter as nfe
 from gateway.paulistana import adapter as paulistana
 from gateway.plugnotas import adapter as plugnotas
-from gateway.port import FiscalGateway, Surroundings
-from state_machine.protocol.channel import Ambiente, Canal, Natureza
+from gateway.port import FiscalGateway, KeptDocuments, Surroundings
+from state_machine.protocol.channel import Ambiente, Canal, Natureza, TipoDocumento
 from state_machine.services.codes import Servico
 from state_machine.values.errors import ProsaError
 
@@ -54,6 +55,10 @@ REGISTRY: Final[Mapping[str, ChannelRow]] = {
         nacional.NATUREZA, nacional.opened, unfit, left_out, cities=CityParameters, documents=Distribution
     ),
     "paulistana": ChannelRow(paulistana.NATUREZA, paulistana.opened, paulistana.unfit),
+    **{
+        name: ChannelRow(replace(nfe.NATUREZA, documento=tipo), partial(nfe.opened, name), nfe.unfit)
+        for name, tipo in (("nfe", TipoDocumento.PRODUTO), ("nfce", TipoDocumento.CONSUMIDOR))
+    },
 }
 
 
@@ -92,6 +97,7 @@ class Channels:
         guard: Callable[[], None],
         lines: Callable[[], Lines],
         certificates: Certificates | None = None,
+        kept: KeptDocuments | None = None,
     ) -> None:
         assert padrao.ambiente is not None  # noqa: S101 - the installation always has one
         self._rows = rows
@@ -100,6 +106,7 @@ class Channels:
         self._guard = guard
         self._lines = lines
         self._certificates = certificates
+        self._kept = kept
         self._opened: dict[tuple[str, Ambiente], FiscalGateway] = {}
         self.of(padrao)
 
@@ -148,7 +155,7 @@ class Channels:
 
     def _around(self, canal: Canal) -> Surroundings:
         ambiente = self.environment(canal)
-        return Surroundings(self._settings, ambiente, self._guard, self._lines(), self._certificates)
+        return Surroundings(self._settings, ambiente, self._guard, self._lines(), self._certificates, self._kept)
 
     def quiet(self, kind: CallKind) -> frozenset[str]:
         """Return the companies (CNPJ) whose breaker for this kind of call is open on some channel."""

@@ -24,6 +24,7 @@ from gateway.registry import REGISTRY, Channels
 from operations.protocol import stopped
 from persistence.db.engine import Database, refuse_in_transaction
 from persistence.people.certificates import KeptCertificates
+from persistence.people.goods import KeptGoods
 from persistence.queue.backlog import Espera, under_way
 from persistence.tables import nfse_emissao
 from state_machine.protocol.audit import Conferencia, Diferenca, DifferenceKind
@@ -137,6 +138,7 @@ async def channels_of(settings: Settings, database: Database) -> AsyncIterator[C
         guard=refuse_in_transaction,
         lines=lines_of(settings, Metrics(), _unheard),
         certificates=KeptCertificates(database, vault_of(settings)),
+        kept=KeptGoods(database),
     )
     try:
         yield channels

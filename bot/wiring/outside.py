@@ -37,6 +37,7 @@ from persistence.db.engine import Database, refuse_in_transaction
 from persistence.db.migrate import enter
 from persistence.outside import SEEN_EVERY
 from persistence.people.certificates import KeptCertificates
+from persistence.people.goods import KeptGoods
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 from persistence.queue.lanes import Lanes
@@ -236,6 +237,7 @@ async def open_outside(stores: Stores, registry: Mapping[str, ChannelRow]) -> As
             guard=refuse_in_transaction,
             lines=lines_of(settings, stores.metrics, breakers.watch),
             certificates=KeptCertificates(stores.database, vault_of(settings)),
+            kept=KeptGoods(stores.database),
         )
         stack.push_async_callback(channels.aclose)
         whatsapp = await stack.enter_async_context(

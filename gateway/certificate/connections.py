@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Final, Literal, Protocol
 
 import httpx
@@ -236,3 +237,13 @@ class CompanyConnections:
         if shown is not None:
             shown.retired = True
             await shown.close_if_unused()
+
+
+def trusted(*files: Path | None) -> Path | None:
+    """Return one file with the authorities of all that are set."""
+    given = [path for path in dict.fromkeys(files) if path is not None]
+    if len(given) <= 1:
+        return given[0] if given else None
+    with NamedTemporaryFile("wb", suffix=".pem", delete=False) as together:
+        together.write(b"\n".join(path.read_bytes() for path in given))
+    return Path(together.name)

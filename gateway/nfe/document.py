@@ -27,6 +27,7 @@ from gateway.nfe.sale import (
     CRT,
     DELIVERED,
     FAR,
+    OTHER_PAYMENT,
     PAID,
     WITH_CARD,
     Destinatario,
@@ -100,7 +101,8 @@ def build(nota: NotaProduto, rules: Rules | None = None) -> bytes:
     payment = _put(info, "pag", {})
     for each in nota.pagamentos:
         card = {"tpIntegra": "2"} if each.meio in WITH_CARD else None
-        _put(payment, "detPag", {"tPag": each.meio, "vPag": _money(each.valor), "card": card})
+        other = "Outros" if each.meio == OTHER_PAYMENT else None
+        _put(payment, "detPag", {"tPag": each.meio, "xPag": other, "vPag": _money(each.valor), "card": card})
     _put(info, "infAdic", {"infCpl": f"Ref. PROSA {short_reference(nota.referencia)}"})
     if nota.maker is not None:
         _put(info, "infRespTec", _responsible(nota.maker, nota.chave))

@@ -6,17 +6,18 @@ the rejection's number beside it where it is known. ``tpEmis`` is 1: in continge
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final, Literal
 
 from gateway.keys import NFCE, NFE, ChaveInvalida, ChaveNFe
 from gateway.nfe.layouts import FIM, UF, states
-from state_machine.documents import Endereco
+from state_machine.documents import DocumentoProduto, Endereco
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.documents import CNPJ, DocumentoInvalido, parse_documento
 from state_machine.values.errors import ProsaError
@@ -27,6 +28,7 @@ Regime = Literal["mei", "simples", "simples-pendente", "normal"]
 Presenca = Literal["1", "2", "4", "9"]
 """indPres: in person, by internet, delivered by the shop (65 only), at a distance by other means."""
 
+MODELS: Final[Mapping[str, str]] = {"nfe": NFE, "nfce": NFCE}
 CRT: Final[Mapping[str, str]] = {"simples": "1", "mei": "4"}
 _NOT_TAXED: Final = frozenset({"102", "103", "300", "400"})
 PAID: Final = "500"  # CSOSN: the tax was paid before, by substitution
@@ -36,8 +38,9 @@ _SITUATIONS: Final[Mapping[tuple[str, str], frozenset[str]]] = {
     ("mei", NFE): frozenset({"102", "300", "400"}),  # rejection 782
     ("mei", NFCE): frozenset({"102", "300"}),
 }
-_MEANS: Final = frozenset({"01", "03", "04", "05", "15", "16", "17", "18", "20", "90"})
+_MEANS: Final = frozenset({"01", "03", "04", "05", "15", "16", "17", "18", "20", "90", "99"})
 NO_PAYMENT: Final = "90"
+OTHER_PAYMENT: Final = "99"  # of which nobody said how
 WITH_CARD: Final = frozenset({"03", "04", "17"})  # rule YA04-10 of some states
 _PRESENCE: Final[Mapping[str, frozenset[str]]] = {
     NFE: frozenset({"1", "2", "9"}),  # 794
@@ -190,6 +193,89 @@ def reserved(emitente: Emitente, modelo: str, serie: int, numero: int, emissao: 
         except ChaveInvalida as error:
             if error.campo != "cNF":
                 raise
+
+
+def chave_of(what: DocumentoProduto) -> ChaveNFe:
+    """Return the key of an invoice. Raises ``ValueError`` where its parts make none.
+
+    Its code (cNF) is made of our reference, so that every attempt at one confirmation has the same key, and another
+    program's note under our number another one.
+    """
+    if what.rps is None or not what.rps.serie.isdecimal():
+        raise ValueError("an invoice for goods without its number")
+    base = what.id_integracao.rpartition("-")[0]
+    for salt in range(100):
+        digest = hashlib.sha256(f"{base}:{what.rps.serie}:{what.rps.numero}:{salt}".encode()).digest()
+        try:
+            return ChaveNFe(
+                what.prestador.municipio_ibge[:2],
+                f"{what.competencia:%y%m}",
+                what.prestador.cnpj,
+                MODELS[what.modelo],
+                int(what.rps.serie),
+                what.rps.numero,
+                _NORMAL_EMISSION,
+                int.from_bytes(digest[:8], "big") % 10**8,
+            )
+        except ChaveInvalida as error:
+            if error.campo != "cNF":
+                raise ValueError(str(error)) from error
+    raise ValueError("no code for this number")
+
+
+def moment_of(chave: ChaveNFe, agora: datetime, what: DocumentoProduto) -> datetime:
+    """Return when a document is issued: now, or the last second of its key's month, which cannot change."""
+    local = agora.astimezone(zone_of(what.prestador.municipio_ibge))
+    if f"{local:%y%m}" == chave.aamm:
+        return local
+    first = local.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return first - timedelta(seconds=1)
+
+
+def note_of(what: DocumentoProduto, ambiente: Ambiente, emissao: datetime, maker: Maker | None = None) -> NotaProduto:
+    """Return a sale as a note tells it. Raises ``NotaInvalida``."""
+    if what.endereco is None:
+        raise NotaInvalida(
+            "emitente.endereco",
+            "o cadastro do CNPJ ainda não disse o endereço da sua empresa; o suporte cadastra de novo",
+        )
+    who, chave = what.tomador, chave_of(what)
+    buyer = Destinatario(
+        documento=who.documento,
+        nome=who.razao_social or ("CONSUMIDOR" if chave.modelo == NFCE else ""),
+        endereco=who.endereco if chave.modelo == NFE else None,
+        email=who.email,
+    )
+    return NotaProduto(
+        chave=chave,
+        emissao=emissao,
+        ambiente=ambiente,
+        emitente=Emitente(
+            cnpj=what.prestador.cnpj,
+            razao_social=what.prestador.razao_social[:60].rstrip(),
+            inscricao_estadual=what.inscricao_estadual,
+            regime=what.prestador.regime,
+            endereco=what.endereco,
+        ),
+        destinatario=buyer if who.documento else None,
+        itens=tuple(
+            ItemProduto(
+                codigo=item.codigo,
+                texto=item.texto,
+                ncm=item.ncm,
+                cfop=item.cfop,
+                csosn=item.csosn,
+                unidade=item.unidade,
+                quantidade=item.quantidade,
+                preco=item.preco,
+            )
+            for item in what.itens
+        ),
+        pagamentos=(Pagamento(OTHER_PAYMENT, what.valor),),
+        presenca="1" if chave.modelo == NFCE else "2",
+        referencia=what.id_integracao,
+        maker=maker,
+    )
 
 
 def refuse(nota: NotaProduto, rules: Rules) -> None:

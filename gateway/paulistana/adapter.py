@@ -12,12 +12,11 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, Final, Literal
 
 import structlog
 
-from gateway.certificate.connections import Certificates, CompanyConnections, UnusableCertificateError
+from gateway.certificate.connections import Certificates, CompanyConnections, UnusableCertificateError, trusted
 from gateway.http import recording as tape
 from gateway.http.client import Destination, Exchange
 from gateway.http.wire import Answer, NoAnswerError, NotSentError
@@ -363,16 +362,6 @@ def opened(around: Surroundings) -> Paulistana:
         ambiente=around.ambiente,
         soap=settings.paulistana_soap,
         natureza=replace(NATUREZA, absence_age=timedelta(seconds=age), absence_spacing=timedelta(seconds=spacing)),
-        ca_file=_trusted(settings.paulistana_ca_file, settings.nacional_ca_file),
+        ca_file=trusted(settings.paulistana_ca_file, settings.nacional_ca_file),
         query_timeout=settings.gateway_query_timeout_seconds,
     )
-
-
-def _trusted(*files: Path | None) -> Path | None:
-    """Return one file with the authorities of all that are set."""
-    given = [path for path in dict.fromkeys(files) if path is not None]
-    if len(given) <= 1:
-        return given[0] if given else None
-    with NamedTemporaryFile("wb", suffix=".pem", delete=False) as together:
-        together.write(b"\n".join(path.read_bytes() for path in given))
-    return Path(together.name)

@@ -10,11 +10,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.db.connection import Connection
+from persistence.db.engine import Database
 from persistence.people.channels import canal_of
 from persistence.tables import empresa, empresa_comercio, produtos
 from state_machine.documents import Endereco
 from state_machine.goods import COLUNAS, Produto
-from state_machine.protocol.channel import Canal, TipoDocumento
+from state_machine.protocol.channel import Canal, Kept, TipoDocumento
 
 MOST: Final = 5000  # products of a company
 
@@ -107,6 +108,51 @@ async def named(connection: Connection, empresa_id: int, codigos: Sequence[str])
     """Return those of these codes that the company has."""
     rows = await connection.execute(_NAMED, {"b_empresa": empresa_id, "b_codigos": list(codigos)})
     return {row.codigo: Produto(**{name: getattr(row, name) for name in COLUNAS}) for row in rows}
+
+
+_KEPT: Final = sa.text("""
+SELECT e.versoes, e.xml, e.consultas, e.cancelada,
+    coalesce(extract(epoch FROM c.parado_ate - now()), 0) AS parada
+FROM empresa p LEFT JOIN empresa_comercio c ON c.empresa_id = p.id
+LEFT JOIN LATERAL (
+    SELECT array_agg(v.bytes) FILTER (WHERE v.bytes IS NOT NULL) AS versoes, max(d.conteudo) AS xml,
+        coalesce(bool_or(n.status = 'cancelado'), false) AS cancelada, (
+            SELECT count(*) FROM gateway_tentativas t
+            WHERE t.emissao_id = ANY(array_agg(e.id)) AND t.operacao = 'find' AND t.em > now() - interval '1 hour'
+        ) AS consultas
+    FROM nfse_emissao e LEFT JOIN LATERAL unnest(e.bytes_antes || e.bytes) AS v (bytes) ON true
+    LEFT JOIN nfse_processada n ON n.emissao_id = e.id
+    LEFT JOIN nfse_documento d ON d.emissao_id = e.id AND d.formato = 'xml'
+    WHERE e.chave_natural = :chave AND e.prestador_id = p.id
+) AS e ON true
+WHERE p.cnpj = :cnpj
+""")
+_STOP: Final = sa.text("""
+UPDATE empresa_comercio c SET parado_ate = now() + make_interval(secs => :seconds) FROM empresa e
+WHERE e.id = c.empresa_id AND e.cnpj = :cnpj
+""")
+
+
+class KeptGoods:
+    """What is kept of documents that their authority does not keep (``gateway.port.KeptDocuments``)."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def of(self, cnpj: str, chave: str) -> Kept:
+        """Return what is kept under a key of a company."""
+        async with self._database.alone() as connection:
+            row = (await connection.execute(_KEPT, {"cnpj": cnpj, "chave": chave})).one_or_none()
+        if row is None:
+            return Kept()
+        versions = dict.fromkeys(bytes(each) for each in row.versoes or ())
+        xml = None if row.xml is None else bytes(row.xml)
+        return Kept(tuple(versions), xml, bool(row.cancelada), int(row.consultas or 0), max(float(row.parada), 0.0))
+
+    async def stop(self, cnpj: str, seconds: float) -> None:
+        """Have nothing of a company called for so long."""
+        async with self._database.transaction() as connection:
+            await connection.execute(_STOP, {"cnpj": cnpj, "seconds": seconds})
 
 
 async def _changed(connection: Connection, empresa_id: int) -> None:

@@ -96,6 +96,7 @@ empresa_comercio = sa.Table(
     sa.Column("primeiro_nfe", sa.BigInteger, nullable=False, server_default="1"),
     sa.Column("serie_nfce", sa.Integer, nullable=False, server_default="1"),
     sa.Column("primeiro_nfce", sa.BigInteger, nullable=False, server_default="1"),
+    sa.Column("parado_ate", MOMENT),  # the authority answered 656: until then nothing of it is called
     now("atualizado_em"),
     sa.CheckConstraint("serie_nfe BETWEEN 1 AND 889 AND serie_nfce BETWEEN 1 AND 889", name="serie"),
     sa.CheckConstraint("primeiro_nfe > 0 AND primeiro_nfce > 0", name="primeiro"),

@@ -173,4 +173,19 @@ class Natureza:
     page: bool = False
     draws: bool = False
     documento: TipoDocumento = TipoDocumento.SERVICO
+    ladder: tuple[float, ...] = ()
     reference: Callable[[str], str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of the documents under a key: all that was signed, and the legal one (XML), cancelled or not.
+
+    ``consultas`` questions for it were asked within the hour; for ``parada`` seconds nothing of its company is called.
+    """
+
+    versoes: tuple[bytes, ...] = ()
+    xml: bytes | None = None
+    cancelada: bool = False
+    consultas: int = 0
+    parada: float = 0.0

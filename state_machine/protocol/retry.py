@@ -58,7 +58,7 @@ class Politica:
 
     def de(self, natureza: Natureza) -> Politica:
         """Return the same tunables for a channel of this nature."""
-        return replace(self, natureza=natureza)
+        return replace(self, natureza=natureza, escada=natureza.ladder or self.escada)
 
     def degrau(self, subidos: int) -> float:
         """Return the seconds of the rung after ``subidos`` rungs."""

@@ -39,6 +39,8 @@ def draw(xml: bytes, watermark: str | None) -> bytes:
     """
     from brazilfiscalreport.danfse import Danfse, DanfseConfig  # noqa: PLC0415 - half a second, for this process only
 
+    if etree.QName(parse(xml)).localname == "nfeProc":
+        return _goods(xml, watermark)
     found = read(xml)
     if found is None or found.nota.data_emissao is None:
         raise ValueError("it is no NFS-e")
@@ -55,6 +57,26 @@ def draw(xml: bytes, watermark: str | None) -> bytes:
     page.set_title(f"NFS-e {found.nota.numero} · {issuer}")
     page.set_author(issuer)
     page.set_subject(f"DANFSe da NFS-e {found.nota.chave}")
+    page.set_lang("pt-BR")
+    return bytes(page.output())
+
+
+def _goods(xml: bytes, watermark: str | None) -> bytes:
+    """Return the DANFE of an NF-e, or the DANFCE of an NFC-e."""
+    root = parse(xml)
+    for element in root.iter(etree.Element):
+        element.text = latin1(element.text or "")
+    consumer = root.findtext(".//{*}ide/{*}mod") == "65"
+    cancelled, text = watermark == "cancelada", etree.tostring(root)
+    if consumer:
+        from brazilfiscalreport.danfce import Danfce, DanfceConfig  # noqa: PLC0415 - likewise
+
+        page: Any = Danfce(text, DanfceConfig(watermark_cancelled=cancelled))
+    else:
+        from brazilfiscalreport.danfe import Danfe, DanfeConfig  # noqa: PLC0415 - likewise
+
+        page = Danfe(text, DanfeConfig(watermark_cancelled=cancelled))
+    page.set_creation_date(datetime.fromisoformat(root.findtext(".//{*}ide/{*}dhEmi") or ""))
     page.set_lang("pt-BR")
     return bytes(page.output())
 

@@ -23,13 +23,14 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict, StringConstraints, Type
 
 from gateway import process_apart
 from gateway.certificate.connections import OpenA1
-from gateway.keys import ChaveNFSe, ChaveRPS
+from gateway.keys import ChaveNFe, ChaveNFSe, ChaveRPS
 from gateway.nacional import dps, event, payload
 from gateway.nacional.layouts import Layout, layout_for
 from gateway.nacional.signature import sign
+from gateway.nfe import document, sale
 from gateway.paulistana import rps
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
-from state_machine.documents import load
+from state_machine.documents import goods, load
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.documents import CNPJ
 from state_machine.values.errors import ProsaError
@@ -139,6 +140,10 @@ class Signers:
         """Make a signed message to the city of São Paulo: what and of whom, as JSON. Raises ``SigningError``."""
         return await self._signed({"municipio": dict(message), **_pem(with_)})
 
+    async def goods(self, message: Mapping[str, Any], with_: OpenA1) -> Signed | Unfit:
+        """Make a signed message about goods likewise. Raises ``SigningError``."""
+        return await self._signed({"mercadoria": dict(message), **_pem(with_)})
+
     async def aclose(self) -> None:
         """End the processes that are idle; one at work ends with its document."""
         self.documents = 0
@@ -239,6 +244,8 @@ def made(asked: dict[str, Any]) -> dict[str, Any]:
     try:
         if "municipio" in asked:
             return {"xml": base64.b64encode(_to_the_city(asked["municipio"], *_identity(asked))).decode()}
+        if "mercadoria" in asked:
+            return {"xml": base64.b64encode(_of_goods(asked["mercadoria"], *_identity(asked))).decode()}
         ambiente, agora = Ambiente(asked["ambiente"]), datetime.fromisoformat(asked["agora"])
         if "conferir" in asked:
             _dps(asked["conferir"], ambiente, agora, asked.get("nt009"))
@@ -292,6 +299,28 @@ def _to_the_city(asked: dict[str, Any], key: RSAPrivateKey, certificate: x509.Ce
         return rps.periodo(asked["periodo"], *days, asked["pagina"], leiaute, *pair)
     digits = asked["digitos"]
     return rps.cancelamento(asked["cancelamento"], asked["numero"], cnpj, leiaute, *pair, digitos=digits)
+
+
+def _of_goods(asked: dict[str, Any], key: RSAPrivateKey, certificate: x509.Certificate) -> bytes:
+    ambiente = Ambiente(asked["ambiente"])
+    if "nota" in asked:
+        maker = asked["maker"]
+        if maker and maker["csrt"]:
+            maker["csrt"] = tuple(maker["csrt"])
+        made = sale.note_of(
+            goods(load(asked["nota"].encode())),
+            ambiente,
+            datetime.fromisoformat(asked["emissao"]),
+            sale.Maker(**maker) if maker else None,
+        )
+        rules = sale.Rules(fim=date.fromisoformat(asked["fim"]) if asked["fim"] else None)
+        return document.signed(made, key, certificate, rules)
+    with_ = document.Signer(key, certificate, asked["municipio"], ambiente)
+    if "inutilizar" in asked:
+        cnpj, modelo, serie, first, end, motivo = asked["inutilizar"]
+        return document.inutilizacao(cnpj, modelo, serie, range(first, end), motivo, asked["ano"], with_)
+    chave, quando = ChaveNFe.parse(asked["cancelamento"]), datetime.fromisoformat(asked["quando"])
+    return document.cancelamento(chave, asked["protocolo"], asked["motivo"], quando, with_)
 
 
 def _identity(asked: dict[str, Any]) -> tuple[RSAPrivateKey, x509.Certificate]:

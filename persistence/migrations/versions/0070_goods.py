@@ -25,6 +25,7 @@ def upgrade() -> None:
         sa.Column("primeiro_nfe", sa.BigInteger, nullable=False, server_default="1"),
         sa.Column("serie_nfce", sa.Integer, nullable=False, server_default="1"),
         sa.Column("primeiro_nfce", sa.BigInteger, nullable=False, server_default="1"),
+        sa.Column("parado_ate", _MOMENT),
         sa.Column("atualizado_em", _MOMENT, nullable=False, server_default=_NOW),
         sa.CheckConstraint("serie_nfe BETWEEN 1 AND 889 AND serie_nfce BETWEEN 1 AND 889", name="serie"),
         sa.CheckConstraint("primeiro_nfe > 0 AND primeiro_nfce > 0", name="primeiro"),
