@@ -103,7 +103,8 @@ class Clearance:
         if (outra := await self._other_notes(tarefa)) is not None:
             return outra
         if tarefa.a_preparar:
-            made = await self._channels.of(tarefa.canal).prepare(tarefa.payload, tarefa.clock.now())
+            gateway = self._channels.of(tarefa.canal)
+            made = await gateway.prepare(tarefa.payload, tarefa.clock.now(), tarefa.antes)
             if not isinstance(made, bytes):
                 return after_send(tarefa.andamento, made, tarefa.clock.now(), self._policy(tarefa))
             async with self._database.transaction() as connection:

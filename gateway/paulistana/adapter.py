@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -124,7 +124,6 @@ class Paulistana:
         self._signers = signers or Signers()
         self._clock = clock
         self._layouts: dict[str, Leiaute] = {}  # of companies for which the city asked for the other one
-        self._remade: set[str] = set()  # keys whose document was made anew once
         self._digits: dict[str, int] = {}  # of the inscription in a cancellation, where the city refused eight
 
     async def aclose(self) -> None:
@@ -158,11 +157,18 @@ class Paulistana:
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
         return payload.explained(recusa.campos) if recusa.campos else outcome.explain(recusa)
 
-    async def prepare(self, payload_: bytes, agora: datetime) -> Prepared:
-        """Return the signed RPS of a stored invoice, or what is wrong with the invoice or the certificate."""
+    async def prepare(self, payload_: bytes, agora: datetime, antes: Sequence[bytes] = ()) -> Prepared:
+        """Return the signed RPS of a stored invoice, or what is wrong with the invoice or the certificate.
+
+        It changes its layout once: what the city refused in both is for people.
+        """
         intent = load(payload_)
         cnpj = intent.prestador.cnpj
-        asked = {"envio": payload_.decode(), "hoje": self._today(agora).isoformat(), "leiaute": self._layout(cnpj)}
+        made = [rps.leiaute_de(each) for each in antes]
+        leiaute = self._layouts.get(cnpj, made[-1] if made else 2)
+        if leiaute in made and leiaute != made[-1]:
+            return Rejected(f"the city asks for layout {leiaute}, and has refused it already", (_ASKED[leiaute],))
+        asked = {"envio": payload_.decode(), "hoje": self._today(agora).isoformat(), "leiaute": leiaute}
         try:
             return await self._signed(cnpj, str(self.key_for(intent)), asked)
         except UnusableCertificateError:
@@ -181,16 +187,9 @@ class Paulistana:
         said = outcome.submit_outcome(result, key.rps, key.prestador, leiaute)
         if isinstance(said, Issued):  # made of these bytes, and the answer repeats none of them
             said = replace(said, nota=replace(said.nota, referencia=_reference(payload_)))
-        if not (isinstance(said, NotSent) and said.refazer):
-            self._remade.discard(str(key))
-            return said
-        other: Leiaute = 1 if leiaute == 2 else 2  # noqa: PLR2004 - the layout's number
-        self._layouts[key.prestador] = other
-        if str(key) in self._remade:  # refused in both: people look
-            self._remade.discard(str(key))
-            return Rejected(f"{said.motivo}, and has refused it already", ("641" if other == 1 else "631",))
-        self._remade.add(str(key))
-        log.warning("layout_changed", leiaute=str(other))
+        if isinstance(said, NotSent) and said.refazer:
+            self._layouts[key.prestador] = other = 1 if leiaute == 2 else 2  # noqa: PLR2004 - the layout's number
+            log.warning("layout_changed", leiaute=str(other))
         return said
 
     async def find(self, key: CityKey) -> Finding:
@@ -324,6 +323,7 @@ def _reference(message: bytes) -> str | None:
     return rps.unmarked(parse(message).findtext("RPS/Discriminacao") or "")[1]
 
 
+_ASKED: Final = {layout: code for code, layout in outcome.OTHER_LAYOUT.items()}
 _KEY: Final = ("InscricaoPrestador", "SerieRPS", "NumeroRPS")
 
 

@@ -81,6 +81,7 @@ class Tarefa(Taken):
     clock: DatabaseClock
     numerada: bool = False  # under a number of ours
     restored: bool = False  # the database was put back: other revisions may have been confirmed, and be notes
+    antes: tuple[bytes, ...] = ()  # where the bytes are made anew: those made before, oldest first
 
     @property
     def operation(self) -> Operation:
@@ -168,12 +169,18 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         clock=DatabaseClock(row.agora),
         numerada=row.numero_rps is not None,
         restored=row.restored,
+        antes=_made_before(row) if row.a_preparar else (),
     )
 
 
 def stored_bytes(row: Any) -> bytes:
     """Return what is sent of an emission's row, or what it is made of as long as it is not made."""
     return orjson.dumps(row.intencao) if row.bytes is None or row.a_preparar else bytes(row.bytes)
+
+
+def _made_before(row: Any) -> tuple[bytes, ...]:
+    last = () if row.bytes is None else (row.bytes,)
+    return tuple(bytes(each) for each in (*row.bytes_antes, *last))
 
 
 def _andamento(row: Any, status: StatusEmissao) -> Andamento:

@@ -199,7 +199,7 @@ async def test_a_document_is_dated_by_the_databases_clock(still: Standstill, mon
     await emission(still.database)
     moment, told = datetime(2026, 1, 2, 3, 4, tzinfo=UTC), []
 
-    async def prepare(_self: PlugNotas, _payload: bytes, agora: datetime) -> NotSent:
+    async def prepare(_self: PlugNotas, _payload: bytes, agora: datetime, antes: Any) -> NotSent:
         told.append(agora)
         return NotSent("not signed")
 
