@@ -98,7 +98,8 @@ def _settles(channels: Channels, row: Any) -> timedelta:
         natureza = channels.of(canal_of(row.canal, row.ambiente)).natureza
     except UnknownChannelError:
         return timedelta(0)
-    return natureza.absences * natureza.absence_spacing if natureza.numbers == "we" else timedelta(0)
+    spaced = natureza.absences * natureza.absence_spacing
+    return natureza.absence_age + spaced if natureza.numbers == "we" else timedelta(0)
 
 
 async def walk(

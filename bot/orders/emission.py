@@ -53,6 +53,7 @@ from state_machine.protocol.emission import (
 from state_machine.protocol.reconciliation import (
     Anterior,
     Parecer,
+    absent_long_ago,
     after_query,
     after_send,
     ask_about_both,
@@ -211,8 +212,10 @@ class Clearance:
         return await self._wait(replace(tarefa, andamento=andamento), resta.total_seconds(), "tentativa_anterior")
 
     async def _asked(self, anterior: Anterior, tarefa: Tarefa, anteriores: Sequence[Anterior]) -> Parecer:
-        andamento = anterior.andamento
         gateway = self._channels.of(anterior.canal)
+        if tarefa.restored and gateway.natureza.resend_is_destructive:  # a forgotten attempt may have its number
+            anterior = replace(anterior, andamento=replace(anterior.andamento, duvida=True))
+        andamento = anterior.andamento
         finding = await gateway.find(gateway.key(andamento.prestador, andamento.texto_da_chave))
         async with self._database.transaction() as connection:
             agora = await database_now(connection)
@@ -438,6 +441,9 @@ class Emissions:
         """Clear the way, unless the claim found it clear; of a layout that is refused nothing leaves."""
         if (waits := await self._clearance.layout(tarefa)) is not None:
             return Instead(waits)
+        politica = self._politica.de(self._channels.of(tarefa.canal).natureza)
+        if (asked := absent_long_ago(tarefa.andamento, tarefa.late, tarefa.clock.now(), politica)) is not None:
+            return Instead(asked)
         if tarefa.pronta:
             return tarefa
         if (waits := await self._clearance.forgotten(tarefa)) is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
@@ -81,6 +82,7 @@ class Tarefa(Taken):
     clock: DatabaseClock
     numerada: bool = False  # under a number of ours
     restored: bool = False  # the database was put back: other revisions may have been confirmed, and be notes
+    late: timedelta = timedelta(0)  # since it was due
     antes: tuple[bytes, ...] = ()  # where the bytes are made anew: those made before, oldest first
 
     @property
@@ -169,6 +171,7 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         clock=DatabaseClock(row.agora),
         numerada=row.numero_rps is not None,
         restored=row.restored,
+        late=row.agora - row.proxima_acao_em,
         antes=_made_before(row) if row.a_preparar else (),
     )
 
