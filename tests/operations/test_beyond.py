@@ -46,7 +46,7 @@ async def _seen(
 ) -> set[int]:
     monkeypatch.setattr(restored, "_under", lambda _begun, numero, _today: numero)
     begun = _walk(known=1, first=11)
-    listed = None if lista is None else {("3550308", 900, numero): said for numero, said in lista.items()}
+    listed = None if lista is None else {("3550308", "900", numero): said for numero, said in lista.items()}
     walked = await restored._walked(cast("FiscalGateway", authority), begun, ABSENCES, listed, NOW)
     return set(walked.seen)
 

@@ -12,10 +12,12 @@ import pytest
 from pydantic import SecretStr
 
 from bot.master_key import vault_of
+from bot.operator.reconcile import channels_of
 from gateway.keys import ChaveRPS
 from gateway.registry import REGISTRY
 from operations.certificate import keep_certificate
 from operations.company import CompanyError, add_company
+from operations.restored import ABSENCES, restore
 from proofs.demo.world import COMPANY
 from proofs.sandbox.paulistana import codes
 from proofs.sandbox.paulistana.rps import Chave
@@ -209,6 +211,26 @@ async def test_the_other_layout_is_taken_once_under_the_same_number(road: Road, 
     _, session = await _confirmed(road)
     note = await _one_note(road, city, session)
     assert (note.versao, _sendings(city) - before) == (1, 2)
+
+
+async def test_after_a_restore_numbers_go_on_after_the_citys_last(road: Road, city: PaulistanaSimulator) -> None:
+    """Behind more numbers without a note than are walked: the city's list of the days since the copy has it."""
+    _, session = await _confirmed(road)
+    known = ChaveRPS.parse((await _settled(road, session))["chave_natural"]).numero
+    last = known + 2 * ABSENCES
+    city.issue_elsewhere(CCM, FORM.cnpj, serie="PROSA", rps=last)
+    waited: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waited.append(seconds)
+
+    async with channels_of(road.house.settings, road.database) as channels:
+        said = " ".join(await restore(road.database, [], channels, wait=wait))
+    assert f"até o número {last}" in said
+    assert [seconds > AGE + SPACING for seconds in waited] == [True]
+    _, session = await _confirmed(road)
+    await _one_note(road, city, session)
+    assert ChaveRPS.parse((await _settled(road, session))["chave_natural"]).numero == last + 1
 
 
 @pytest.mark.parametrize("regime", ["mei", "simples"])
