@@ -115,6 +115,9 @@ class Metrics:
         self.emissions_held = self._gauge(
             "prosa_emissions_held", "Emissions that wait without a call to the gateway, by why.", "retida"
         )
+        self.notes_superseded = self._counter(
+            "prosa_notes_superseded", "Notes that an authority cancelled for the one it issued under the same RPS."
+        )
         self.audits = self._counter(
             "prosa_audits", "Companies compared with the gateway's listing, by whether it could tell.", "resultado"
         )

@@ -308,6 +308,7 @@ async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo:
         log.error("two_notes_of_one_confirmation", emissao_id=tarefa.id, count=1 + len(outras))
     if passo.anulada is not None:
         log.error("note_superseded", emissao_id=tarefa.id, numero=passo.anulada)
+        parts.metrics.notes_superseded.inc()
     if tarefa.numerada and passo.nota and passo.andamento.status in _UNDER_ITS_NUMBER:
         told = passo.nota.numero_rps if tarefa.restored else None  # else no submission of it was forgotten
         if await numbering.stands_elsewhere(connection, tarefa.id, told):

@@ -99,7 +99,7 @@ class Pumps(dict[str, Pump[Any]]):
 
     def __init__(self, stores: Stores, outside: Outside, origins: Origins) -> None:
         database, channels = stores.database, outside.channels
-        parts = OrderParts(database, origins, channels, politica_of(stores.settings), stores.witness)
+        parts = OrderParts(database, origins, channels, politica_of(stores.settings), stores.witness, stores.metrics)
         orders = {name: kind(parts) for name, kind in ORDERS.items()}
         works: dict[str, Work] = {name: OrderWorker(order, database, channels) for name, order in orders.items()}
         documents = Documents(database, channels)

@@ -312,7 +312,7 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, ouvido: O
         "causa_fim_em": novo.causa_fim_em,
         "b_fim": fim,
         "b_chegou": fim and novo.status is not tarefa.era,
-        "b_concluido": novo.status is StatusEmissao.CONCLUIDO,
+        "b_concluido": novo.status is StatusEmissao.CONCLUIDO is not tarefa.era,
         "b_motivo": passo.motivo,
         "b_resposta": ouvido.resposta,
         "b_leitura": ouvido.leitura,

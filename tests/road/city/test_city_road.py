@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from gateway.registry import REGISTRY
 from operations.certificate import keep_certificate
 from operations.company import CompanyError, add_company
 from operations.restored import ABSENCES, restore
+from persistence.fiscal import emissions
 from proofs.demo.world import COMPANY
 from proofs.sandbox.paulistana import codes
 from proofs.sandbox.paulistana.rps import Chave
@@ -194,14 +196,43 @@ async def test_a_note_that_the_city_shows_late_is_not_sent_again(road: Road, cit
     assert any(record.data["fault"] == "leitura_atrasada" for record in city.ledger.of("fault"))
 
 
+async def test_a_note_that_cost_another_is_told_counted_and_kept(road: Road, city: PaulistanaSimulator) -> None:
+    """217: the city hid the first note from both questions for longer than is waited; the same bytes made a second."""
+    city.config = replace(PLAIN, lag_hides_listing=True)
+    city.faults.set("perder_resposta", times=1, about="EnvioRPS")
+    city.faults.set("leitura_atrasada", seconds=600)
+    counted = road.house.metrics.notes_superseded._value.get()
+    person, session = await _confirmed(road)
+    row = await _settled(road, session)
+    chave = ChaveRPS.parse(row["chave_natural"])
+    first, second = city.of_rps(Chave(CCM, chave.serie, chave.numero))
+    assert (first.cancelled_by, second.cancelled) == ("substituicao", None)
+    stored = hashlib.sha256(row["bytes"]).hexdigest()
+    assert [each.data["sha256"] for each in city.ledger.of("nfe.issued")][-2:] == [stored] * 2
+    await _told(person, f"foi cancelada a nota {first.numero}, do mesmo RPS")
+    assert road.house.metrics.notes_superseded._value.get() == counted + 1
+    assert row["erro_mensagem"] == f"the authority voided note {first.numero} for this one"
+    city.faults.clear()
+    async with road.database.transaction() as connection:  # a later look that finds it as it was keeps the reason
+        await emissions.look_at(connection, row["id"])
+    await until(lambda: _looked(road, row["id"], row["versao"]))
+    assert (await _settled(road, session))["erro_mensagem"] == row["erro_mensagem"]
+
+
+async def _looked(road: Road, emissao_id: int, versao: int) -> bool:
+    statement = "SELECT versao > $2 AND lease_until IS NULL FROM nfse_emissao WHERE id = $1"
+    return bool(await road.database.pool.fetchval(statement, emissao_id, versao))
+
+
 async def test_a_refusal_is_told_in_the_words_of_the_city(road: Road, city: PaulistanaSimulator) -> None:
     """306: the code of the service is not of its list."""
     city.config = replace(PLAIN, services=frozenset({"1"}))
+    before = list(city.ledger.of("nfe.cancelled"))
     person, session = await _confirmed(road)
     await _settled(road, session, "rejeitado")
     said = codes.Evento.told("306", "2658").descricao
     assert said in await _told(person, "não foi aceita")
-    assert not [note for note in city.notes.values() if note.cancelled]
+    assert list(city.ledger.of("nfe.cancelled")) == before
 
 
 async def test_the_other_layout_is_taken_once_under_the_same_number(road: Road, city: PaulistanaSimulator) -> None:
