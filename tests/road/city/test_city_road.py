@@ -24,6 +24,8 @@ from proofs.demo.world import COMPANY
 from proofs.sandbox.paulistana import codes
 from proofs.sandbox.paulistana.rps import Chave
 from proofs.sandbox.paulistana.rules import PaulistanaConfig, Taxpayer
+from state_machine.protocol.channel import Ambiente, Canal
+from state_machine.protocol.emission import Absent
 from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, until
 
 if TYPE_CHECKING:
@@ -242,6 +244,52 @@ async def test_the_other_layout_is_taken_once_under_the_same_number(road: Road, 
     _, session = await _confirmed(road)
     note = await _one_note(road, city, session)
     assert (note.versao, _sendings(city) - before) == (1, 2)
+
+
+async def test_a_note_is_cancelled_by_chat_though_the_answer_is_lost(road: Road, city: PaulistanaSimulator) -> None:
+    """One reason and one yes; what became of it is asked for, and the city's book has it cancelled by us."""
+    person, session = await _confirmed(road)
+    note = await _one_note(road, city, session)
+    await _told(person, f"NFS-e {note.numero} autorizada")
+    city.faults.set("perder_resposta", times=1, about="CancelamentoNFe")
+    await person.tell(f"cancela a nota {note.numero}")
+    await _offered(person, "Erro na emissão")
+    await person.touch("Erro na emissão")
+    await _offered(person, "Cancelar a nota")
+    await person.touch("Cancelar a nota")
+    await _told(person, f"Nota {note.numero} cancelada")
+    assert city.notes[CCM, note.numero].cancelled_by == "ws"
+
+
+async def _offered(person: Person, title: str) -> None:
+    async def shown() -> bool:
+        bubbles = person.world.meta.bubbles(person.who)
+        return any(button.title == title for bubble in bubbles for button in bubble.buttons)
+
+    await until(shown)
+
+
+async def test_outside_of_production_no_rps_leaves(database_url: str, redis_url: str) -> None:
+    """The city has no test host: a confirmed invoice waits as not sent, and only questions were asked."""
+    config = replace(QUICK, paulistana=PLAIN)
+    async with open_road(database_url, redis_url, config=config, between=_led_there("homologacao")) as apart:
+        await _registered(apart)
+        person = Person(apart.world, new_phone())
+        await add_company(apart.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+        await person.say(unlike())
+        await person.touch("Confirmar")
+        session = (await apart.reached(person, "processando"))["sessao_id"]
+
+        async def refused() -> list[tuple[str, str]]:
+            return await _steps(apart, session)
+
+        assert (await until(refused))[0] == ("submit", "NotSent")
+        async with channels_of(apart.house.settings, apart.database) as channels:
+            gateway = channels.of(Canal("paulistana", Ambiente.HOMOLOGACAO))
+            assert await gateway.find(gateway.key(FORM.cnpj, str(ChaveRPS(CCM, "PROSA", 1)))) == Absent()
+        called = {record.data["operation"] for record in apart.world.paulistana.ledger.of("call")}
+        assert called == {"ConsultaNFe", "ConsultaNFeEmitidas"}
+        assert not apart.world.paulistana.notes
 
 
 async def test_after_a_restore_numbers_go_on_after_the_citys_last(road: Road, city: PaulistanaSimulator) -> None:
