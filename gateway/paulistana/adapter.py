@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast, get_args
 
 import structlog
 
@@ -118,7 +118,7 @@ class Paulistana:
         self.ambiente = ambiente
         self.lines = lines
         self.natureza = natureza
-        self._soap = soap
+        self.soap = soap
         self._certificates = certificates
         self._connections = CompanyConnections(certificates, destination, also_trusted=ca_file)
         self._signers = signers or Signers()
@@ -260,11 +260,29 @@ class Paulistana:
         result = await self._asked(prestador, "ConsultaNFeEmitidas", {"periodo": prestador, **span})
         return outcome.listing(result, prestador, page)
 
+    async def trial(self, intent: Documento, agora: datetime) -> Rejected | CannotTell | None:
+        """Have the city hold an invoice against its rules, of which it makes no note; ``None``: it would."""
+        asked = {"teste": dump(intent).decode(), "hoje": self._today(agora).isoformat()}
+        return outcome.trial(await self._asked(intent.prestador.cnpj, "TesteEnvioLoteRPS", asked))
+
+    async def binding(self, prestador: str) -> Soap | CannotTell:
+        """Return the binding that the host takes, ours first, by a question that changes nothing."""
+        first: Answer | NoAnswerError | None = None
+        for soap in dict.fromkeys((self.soap, *get_args(Soap))):
+            result = await self._asked(prestador, "ConsultaCNPJ", {"inscricoes": prestador}, soap)
+            if outcome.speaks(result):
+                return cast("Soap", soap)
+            first = first or result
+        assert first is not None  # noqa: S101 - there are bindings
+        return outcome.cannot_tell(first, f"HTTP {first.status}" if isinstance(first, Answer) else first.reason)
+
     async def _about(self, prestador: str, id_externo: str) -> Answer | NoAnswerError:
         inscricao, numero = outcome.read_id(id_externo)
         return await self._asked(prestador, "ConsultaNFe", {"nota": inscricao, "numero": numero, "cnpj": prestador})
 
-    async def _asked(self, prestador: str, operacao: str, asked: Mapping[str, Any]) -> Answer | NoAnswerError:
+    async def _asked(
+        self, prestador: str, operacao: str, asked: Mapping[str, Any], soap: Soap | None = None
+    ) -> Answer | NoAnswerError:
         """Ask in the company's layout, and once more in the other one where the city asks for it."""
         for leiaute in (first := self._layout(prestador), 3 - first):
             try:
@@ -273,7 +291,7 @@ class Paulistana:
                 return NotSentError(outcome.UNUSABLE)
             except (SigningError, ValueError) as error:
                 return NotSentError(f"not signed: {error}")
-            result = await self._call(prestador, CallKind.QUESTION, operacao, message)
+            result = await self._call(prestador, CallKind.QUESTION, operacao, message, soap=soap)
             if not outcome.asks_for_layout(result, leiaute):
                 return result
         return result
@@ -289,10 +307,16 @@ class Paulistana:
         return made.xml
 
     async def _call(
-        self, prestador: str, kind: CallKind, operacao: str, message: bytes, nota: str | None = None
+        self,
+        prestador: str,
+        kind: CallKind,
+        operacao: str,
+        message: bytes,
+        nota: str | None = None,
+        soap: Soap | None = None,
     ) -> Answer | NoAnswerError:
         """Call on this company's line, showing its certificate."""
-        body, headers = rps.wrapped(operacao, message, self._soap)
+        body, headers = rps.wrapped(operacao, message, soap or self.soap)
         try:
             with self.lines.call(prestador, kind) as breaker:
                 async with self._connections.of(prestador, kind, nota) as way:

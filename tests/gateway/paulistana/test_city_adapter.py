@@ -71,7 +71,7 @@ class Asked(Paulistana):
         self.answers = list(answers)
         self.calls: list[tuple[str, bytes]] = []
 
-    async def _call(self, prestador: str, kind: Any, operacao: str, message: bytes, nota: str | None = None) -> Any:
+    async def _call(self, prestador: str, kind: Any, operacao: str, message: bytes, *_: Any, **_also: Any) -> Any:
         self.calls.append((operacao, message))
         return self.answers.pop(0)
 
