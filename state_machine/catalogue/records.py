@@ -61,7 +61,7 @@ def clientes(periodo: MesOuAno, deles: Sequence[DeCliente]) -> str:
     return "\n".join([f"*Clientes da sua empresa em {periodo}: {len(deles)}.*", *linhas, "", _CONHECIDAS])
 
 
-def maior(periodo: MesOuAno, nota: Emitida | None, cliente: str | None = None) -> str:
+def largest(periodo: MesOuAno, nota: Emitida | None, cliente: str | None = None) -> str:
     """Tell the largest note of a month or a year, to a client where one is named."""
     if nota is None:
         return lista(periodo, Emitidas(), cliente)

@@ -319,7 +319,7 @@ async def _clients(pedido: Pedido, memory: Records, hoje: date) -> str:
 
 async def _largest(pedido: Pedido, memory: Records, hoje: date) -> str:
     periodo = pedido.quando.em(hoje) if pedido.quando else MesOuAno(hoje.year, hoje.month)
-    return records.maior(periodo, await memory.largest(periodo, pedido.documento), pedido.cliente)
+    return records.largest(periodo, await memory.largest(periodo, pedido.documento), pedido.cliente)
 
 
 async def _month(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[EnviarMes, ...]:
