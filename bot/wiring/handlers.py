@@ -115,7 +115,7 @@ class Pumps(dict[str, Pump[Any]]):
         attachments = Attachments(database, documents, outside.whatsapp, month_link)
         practice = Homologation(database, Ambiente(stores.settings.fiscal_environment))
         works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics, address, practice.mark)
-        works["webhooks"] = Hooks(database, cofre, Guarded(stores.settings.webhook_redes_permitidas))
+        works["webhooks"] = Hooks(database, cofre, Guarded(stores.settings.webhook_redes_permitidas), stores.metrics)
         if stores.settings.smtp_url.get_secret_value():
             works["mailing"] = _mailing(stores, NoteFiles(database, documents))
         super().__init__({name: _pump(name, work) for name, work in works.items()})
