@@ -52,6 +52,8 @@ class RequestKind(StrEnum):
     TOTAL = "total"
     FECHAMENTO = "fechamento"  # a month's notes, for the accountant
     LIMITE_MEI = "limite_mei"
+    CLIENTES = "clientes"  # whom was invoiced, and how much
+    MAIOR = "maior"  # the largest note
 
 
 # The acts that closed words name, as the corpus and the trained weights call them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
@@ -82,10 +82,11 @@ class Adapter(Protocol[Key]):
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
         ...
 
-    async def prepare(self, payload: bytes, agora: datetime) -> Prepared:
+    async def prepare(self, payload: bytes, agora: datetime, antes: Sequence[bytes] = ()) -> Prepared:
         """Make the exact bytes to send of the stored ones, signed for one; only asked where ``natureza.prepares``.
 
-        ``agora`` (aware) is the moment by the database's clock, of which a document says when it was made.
+        ``agora`` (aware) is the moment by the database's clock, of which a document says when it was made; ``antes``
+        is what was made of it before, oldest first.
         They are stored before the first of them leaves, and sent as they are from then on. Nothing is sent for any
         other answer: it is tried again, the company is stopped, or the invoice is refused.
         """

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from gateway.keys import ChaveInvalida, IdDPS
 from gateway.port import FiscalGateway
@@ -41,7 +41,12 @@ from state_machine.values.local_time import SAO_PAULO
 # questions.
 ABSENCES: Final = 20
 LISTED: Final = timedelta(hours=26)  # after which a note stands in the authority's list, one day's delay and a margin
+_WINDOW: Final = timedelta(days=30)  # of a list by days: no channel gives more than 31 at once
 FARTHEST: Final = 100_000  # a company issues fewer between two copies: what goes on for longer is no counter of ours
+
+
+Listed: TypeAlias = Mapping[tuple[str, str, int], str | None]
+"""References of listed notes, by city, series and number."""
 
 
 class _UntoldError(Exception):
@@ -98,7 +103,8 @@ def _settles(channels: Channels, row: Any) -> timedelta:
         natureza = channels.of(canal_of(row.canal, row.ambiente)).natureza
     except UnknownChannelError:
         return timedelta(0)
-    return natureza.absences * natureza.absence_spacing if natureza.numbers == "we" else timedelta(0)
+    spaced = natureza.absences * natureza.absence_spacing
+    return natureza.absence_age + spaced if natureza.numbers == "we" else timedelta(0)
 
 
 async def walk(
@@ -132,22 +138,46 @@ async def walk(
             present = Sequencia(empresa.id, empresa.municipio_ibge, empresa.serie_rps, gateway.ambiente)
             if present not in {each.sequencia for each in theirs}:
                 begun.append(Walk(known=None, empresa=empresa, sequencia=present, first=empresa.primeiro_rps, seen={}))
-        lists: dict[Ambiente, dict[tuple[str, int, int], str | None] | None] = {}
+        lists: dict[Ambiente, Listed | None] = {}
         try:
             for each in begun:
                 there = Canal(canal.nome, each.sequencia.ambiente)
-                if each.sequencia.ambiente not in lists:
-                    lists[each.sequencia.ambiente] = await _list(database, channels, there, empresa.cnpj)
-                walks.append(await _walked(channels.of(there), each, absences, lists[each.sequencia.ambiente], now))
+                if channels.of(there).natureza.lists_by == "days":
+                    lista: Listed | None = await _by_days(database, channels.of(there), each, now)
+                else:
+                    if each.sequencia.ambiente not in lists:
+                        lists[each.sequencia.ambiente] = await _list(database, channels, there, empresa.cnpj)
+                    lista = lists[each.sequencia.ambiente]
+                walks.append(await _walked(channels.of(there), each, absences, lista, now))
         except _UntoldError as error:
             untold[empresa.id] = f"{empresa.razao_social}: {error}"
             walks = [each for each in walks if each.empresa.id != empresa.id]
     return walks, untold
 
 
-async def _list(
-    database: Database, channels: Channels, canal: Canal, cnpj: str
-) -> dict[tuple[str, int, int], str | None] | None:
+async def _by_days(database: Database, gateway: FiscalGateway, begun: Walk, now: datetime) -> Listed:
+    """Return the references of a sequence's notes that the authority lists since the copy. Raises ``_UntoldError``."""
+    serie, today = begun.sequencia, now.astimezone(SAO_PAULO).date()
+    async with database.transaction() as connection:
+        since = await numbering.known_until(connection, serie.empresa_id)
+    inicio = since.astimezone(SAO_PAULO).date()
+    found: dict[tuple[str, str, int], str | None] = {}
+    while inicio <= today:
+        fim, cursor, more = min(inicio + _WINDOW, today), None, True
+        while more:
+            told = await gateway.listing(begun.empresa.cnpj, inicio, fim, cursor)
+            if isinstance(told, CannotTell):
+                raise _UntoldError(f"a lista dela não veio ({told.motivo})")
+            for nota in told.notas:
+                numero = nota.numero_rps
+                if numero and nota.id_integracao == str(gateway.key_for(_under(begun, numero, today))):
+                    found[serie.municipio, serie.serie.lstrip("0"), numero] = nota.referencia
+            cursor, more = told.seguinte, told.seguinte is not None
+        inicio = fim + timedelta(days=1)
+    return found
+
+
+async def _list(database: Database, channels: Channels, canal: Canal, cnpj: str) -> Listed | None:
     """Return the references of a company's notes that the authority lists since the copy; ``None`` where it lists none.
 
     By city, series and number. The copy's own place in the list stays: what it says of other notes is read later on.
@@ -156,7 +186,7 @@ async def _list(
     documents = channels.documents(canal)
     if documents is None:
         return None
-    found: dict[tuple[str, int, int], str | None] = {}
+    found: dict[tuple[str, str, int], str | None] = {}
     try:
         async with database.transaction() as connection:
             nsu = await distribution.before(connection, canal, cnpj)
@@ -166,7 +196,7 @@ async def _list(
             for nota in (each.nota for each in lot if each.nota is not None and each.nota.prestador == cnpj):
                 with suppress(ChaveInvalida):
                     dps = IdDPS.parse(nota.id_integracao)
-                    found[dps.municipio, dps.serie, dps.numero] = nota.referencia
+                    found[dps.municipio, str(dps.serie), dps.numero] = nota.referencia
             nsu = lot[-1].nsu
     finally:
         await documents.aclose()
@@ -191,7 +221,7 @@ async def _walked(
     gateway: FiscalGateway,
     begun: Walk,
     absences: int,
-    lista: Mapping[tuple[str, int, int], str | None] | None,
+    lista: Listed | None,
     now: datetime,
 ) -> Walk:
     """Take what the list has in this series, then ask for the numbers between and behind. Raises ``_UntoldError``."""
@@ -199,7 +229,7 @@ async def _walked(
     listed = {
         numero: referencia
         for (municipio, seen, numero), referencia in (lista or {}).items()
-        if municipio == serie.municipio and seen == int(serie.serie) and numero >= begun.first
+        if municipio == serie.municipio and seen == serie.serie.lstrip("0") and numero >= begun.first
     }
     seen = dict(listed)
     absent, numero, last = 0, begun.first, max(listed, default=0)

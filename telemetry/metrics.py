@@ -52,6 +52,10 @@ class Metrics:
         self.mails = self._counter(
             "prosa_mails", "Attempts to hand a mail in, by what came of it; lost ones may have arrived.", "resultado"
         )
+        self.hooks_given_up = self._counter(
+            "prosa_hooks_given_up",
+            "Happenings that another system was not told of, after all tries or a 410.",
+        )
         self.messages_foreign = self._counter(
             "prosa_messages_foreign",
             "Signed messages for numbers other than ours, which are only kept.",
@@ -114,6 +118,9 @@ class Metrics:
         )
         self.emissions_held = self._gauge(
             "prosa_emissions_held", "Emissions that wait without a call to the gateway, by why.", "retida"
+        )
+        self.notes_superseded = self._counter(
+            "prosa_notes_superseded", "Notes that an authority cancelled for the one it issued under the same RPS."
         )
         self.audits = self._counter(
             "prosa_audits", "Companies compared with the gateway's listing, by whether it could tell.", "resultado"

@@ -137,7 +137,7 @@ def verificar(
         bool, typer.Option("--canario", help="Pergunta à SEFIN qual leiaute ela aceita, com o que não pode virar nota.")
     ] = False,
 ) -> None:
-    """Diz se a empresa pode emitir agora pelo canal nacional; termina com 0 só se pode."""
+    """Diz se a empresa pode emitir agora pelo canal nacional ou paulistana; termina com 0 só se pode."""
     from operations.national.verify import verify
 
     chosen = settings(quiet=True)

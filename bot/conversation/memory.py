@@ -23,7 +23,7 @@ from persistence.fiscal import attempts, cancellations, history, issued, notes
 from persistence.fiscal.notes import Quais
 from persistence.people import clients
 from persistence.people.companies import Empresa
-from state_machine.catalogue.records import Emitidas
+from state_machine.catalogue.records import DeCliente, Emitida, Emitidas
 from state_machine.catalogue.requests import NotaListada
 from state_machine.catalogue.texts import address as texts
 from state_machine.catalogue.texts.cancellation import o_errado
@@ -131,6 +131,16 @@ class ConversationMemory:
         """The company's authorised notes of a period that stand, by their day of issue; one client's, or all."""
         async with self._database.alone() as connection:
             return await history.issued(connection, self._empresa_id, periodo, documento)
+
+    async def largest(self, periodo: MesOuAno, documento: str | None = None) -> Emitida | None:
+        """The largest of the same notes."""
+        async with self._database.alone() as connection:
+            return await history.largest(connection, self._empresa_id, periodo, documento)
+
+    async def of_clients(self, periodo: MesOuAno) -> list[DeCliente]:
+        """Whom the same notes are to, with how many and their sum."""
+        async with self._database.alone() as connection:
+            return await history.of_clients(connection, self._empresa_id, periodo)
 
     async def issued_in(self, mes: MesOuAno) -> bool:
         """Whether the company has a note of this month's competence, cancelled or not."""

@@ -20,6 +20,7 @@ from persistence.api import hooks
 from persistence.api.hooks import TakenDelivery
 from persistence.crypto import Vault
 from persistence.db.engine import Database
+from telemetry.metrics import Metrics
 
 LADDER: Final = (5.0, 300.0, 1800.0, 7200.0, 18000.0, 36000.0, 50400.0)  # seconds after each failure; then given up
 CONCURRENCY: Final = 20
@@ -73,8 +74,11 @@ class Hooks:
     lease_seconds = hooks.LEASES.seconds
     concurrency = CONCURRENCY
 
-    def __init__(self, database: Database, cofre: Vault, poster: Poster, ladder: Sequence[float] = LADDER) -> None:
+    def __init__(
+        self, database: Database, cofre: Vault, poster: Poster, metrics: Metrics, ladder: Sequence[float] = LADDER
+    ) -> None:
         self._database, self._cofre, self._poster, self._ladder = database, cofre, poster, ladder
+        self._metrics = metrics
 
     async def claim(self, limit: int) -> list[TakenDelivery]:
         """Take deliveries that are due."""
@@ -102,15 +106,16 @@ class Hooks:
 
     async def _settle(self, delivery: TakenDelivery, told: Told) -> None:
         falha = told.why or f"HTTP {told.status}"
+        left = () if told.status == GONE else tuple(self._ladder[delivery.tentativas - 1 :])
         async with self._database.transaction() as connection:
             if told.status in _SUCCESS:
                 await hooks.delivered(connection, delivery)
                 return
             if told.status == GONE:
-                await hooks.gone(connection, delivery, falha)
-                log.warning("webhook_gone", webhook=str(delivery.webhook_id))
-                return
-            left = self._ladder[delivery.tentativas - 1 :]
-            await hooks.failed(connection, delivery, falha, left[0] if left else None)
-        if not left:
-            log.warning("webhook_given_up", webhook=str(delivery.webhook_id), reason=falha)
+                ours = await hooks.gone(connection, delivery, falha)
+            else:
+                ours = await hooks.failed(connection, delivery, falha, left[0] if left else None)
+        if ours and not left:
+            self._metrics.hooks_given_up.inc()
+            event = "webhook_gone" if told.status == GONE else "webhook_given_up"
+            log.warning(event, webhook=str(delivery.webhook_id), reason=falha)

@@ -53,6 +53,7 @@ from state_machine.protocol.emission import (
 from state_machine.protocol.reconciliation import (
     Anterior,
     Parecer,
+    absent_long_ago,
     after_query,
     after_send,
     ask_about_both,
@@ -103,7 +104,8 @@ class Clearance:
         if (outra := await self._other_notes(tarefa)) is not None:
             return outra
         if tarefa.a_preparar:
-            made = await self._channels.of(tarefa.canal).prepare(tarefa.payload, tarefa.clock.now())
+            gateway = self._channels.of(tarefa.canal)
+            made = await gateway.prepare(tarefa.payload, tarefa.clock.now(), tarefa.antes)
             if not isinstance(made, bytes):
                 return after_send(tarefa.andamento, made, tarefa.clock.now(), self._policy(tarefa))
             async with self._database.transaction() as connection:
@@ -210,8 +212,10 @@ class Clearance:
         return await self._wait(replace(tarefa, andamento=andamento), resta.total_seconds(), "tentativa_anterior")
 
     async def _asked(self, anterior: Anterior, tarefa: Tarefa, anteriores: Sequence[Anterior]) -> Parecer:
-        andamento = anterior.andamento
         gateway = self._channels.of(anterior.canal)
+        if tarefa.restored and gateway.natureza.resend_is_destructive:  # a forgotten attempt may have its number
+            anterior = replace(anterior, andamento=replace(anterior.andamento, duvida=True))
+        andamento = anterior.andamento
         finding = await gateway.find(gateway.key(andamento.prestador, andamento.texto_da_chave))
         async with self._database.transaction() as connection:
             agora = await database_now(connection)
@@ -304,6 +308,7 @@ async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo:
         log.error("two_notes_of_one_confirmation", emissao_id=tarefa.id, count=1 + len(outras))
     if passo.anulada is not None:
         log.error("note_superseded", emissao_id=tarefa.id, numero=passo.anulada)
+        parts.metrics.notes_superseded.inc()
     if tarefa.numerada and passo.nota and passo.andamento.status in _UNDER_ITS_NUMBER:
         told = passo.nota.numero_rps if tarefa.restored else None  # else no submission of it was forgotten
         if await numbering.stands_elsewhere(connection, tarefa.id, told):
@@ -437,6 +442,9 @@ class Emissions:
         """Clear the way, unless the claim found it clear; of a layout that is refused nothing leaves."""
         if (waits := await self._clearance.layout(tarefa)) is not None:
             return Instead(waits)
+        politica = self._politica.de(self._channels.of(tarefa.canal).natureza)
+        if (asked := absent_long_ago(tarefa.andamento, tarefa.late, tarefa.clock.now(), politica)) is not None:
+            return Instead(asked)
         if tarefa.pronta:
             return tarefa
         if (waits := await self._clearance.forgotten(tarefa)) is not None:

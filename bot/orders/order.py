@@ -32,6 +32,7 @@ from persistence.rows import GatewayRow
 from persistence.witness import Witness
 from state_machine.protocol.emission import CannotTell, Unknown
 from state_machine.protocol.retry import Politica
+from telemetry.metrics import Metrics
 
 SHORTEST_PAUSE = 0.1  # seconds, when the circuit is just being probed
 SEND_WITHIN = 1 / 3  # of the lease: a worker frozen for longer than this after claiming must not send any more
@@ -93,6 +94,7 @@ class OrderParts:
     channels: Channels
     politica: Politica
     witness: Witness = field(default_factory=Witness)
+    metrics: Metrics = field(default_factory=Metrics)
 
 
 @dataclass(frozen=True, slots=True)

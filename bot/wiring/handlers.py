@@ -99,7 +99,7 @@ class Pumps(dict[str, Pump[Any]]):
 
     def __init__(self, stores: Stores, outside: Outside, origins: Origins) -> None:
         database, channels = stores.database, outside.channels
-        parts = OrderParts(database, origins, channels, politica_of(stores.settings), stores.witness)
+        parts = OrderParts(database, origins, channels, politica_of(stores.settings), stores.witness, stores.metrics)
         orders = {name: kind(parts) for name, kind in ORDERS.items()}
         works: dict[str, Work] = {name: OrderWorker(order, database, channels) for name, order in orders.items()}
         documents = Documents(database, channels)
@@ -115,7 +115,7 @@ class Pumps(dict[str, Pump[Any]]):
         attachments = Attachments(database, documents, outside.whatsapp, month_link)
         practice = Homologation(database, Ambiente(stores.settings.fiscal_environment))
         works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics, address, practice.mark)
-        works["webhooks"] = Hooks(database, cofre, Guarded(stores.settings.webhook_redes_permitidas))
+        works["webhooks"] = Hooks(database, cofre, Guarded(stores.settings.webhook_redes_permitidas), stores.metrics)
         if stores.settings.smtp_url.get_secret_value():
             works["mailing"] = _mailing(stores, NoteFiles(database, documents))
         super().__init__({name: _pump(name, work) for name, work in works.items()})

@@ -469,8 +469,18 @@ def _closes(turn: WordsLeft) -> bool:
     return not (turn.numbered or turn.again or turn.named) and (for_it or (month and turn.has(_CLOSED | _WHOLE_MONTH)))
 
 
+def _customers(turn: WordsLeft) -> bool:
+    asked = turn.dated or turn.asks or turn.has(_LISTS | _SUMS | {"meus", "nossos"})
+    return "clientes" in turn.said and asked and not (turn.named or turn.numbered or turn.again or turn.has(_NOTES))
+
+
+def _largest(turn: WordsLeft) -> bool:
+    return not (turn.numbered or turn.again) and ("maior" in turn.said or {"mais", "cara"} <= turn.said)
+
+
 def _lists(turn: WordsLeft) -> bool:
-    many = turn.has(_MANY) and (turn.dated or turn.has(_MADE | _LISTS))
+    of_customer = turn.named and re.search(r"\bnotas? d[ao]s?\b", turn.plain) is not None
+    many = turn.has(_MANY) and (turn.dated or of_customer or turn.has(_MADE | _LISTS))
     return not turn.numbered and not turn.again and (many or (turn.dated and turn.has(_LISTS)))
 
 
@@ -493,6 +503,10 @@ def _goes_on(turn: WordsLeft) -> bool:
 # What a turn asks for of which no word says anything else, beside those that say nothing.
 ONLY_ASKS: Final[tuple[Recogniser[RequestKind, WordsLeft], ...]] = (
     Recogniser(RequestKind.FECHAMENTO, "manda o relatório de novembro", _only(_CLOSING, _closes)),
+    Recogniser(RequestKind.CLIENTES, "quais clientes eu tenho?", _only(_LISTS | _SUMS | _MADE | {"tenho"}, _customers)),
+    Recogniser(
+        RequestKind.MAIOR, "a maior", _only(_NOTES | _MADE | {"maior", "mais", "cara", "qual", "valor"}, _largest)
+    ),
     Recogniser(RequestKind.TOTAL, "e mês passado?", _only(frozenset(), _goes_on)),
     Recogniser(RequestKind.EMAIL, "manda a nota 3 por e-mail", _only(_SENT | _NOTES, _mails)),
     Recogniser(RequestKind.SEGUNDA_VIA, "reenvia a nota 3", _only(_SENT | _NOTES, _copies)),

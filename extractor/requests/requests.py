@@ -93,7 +93,8 @@ _NUMBERED: Final = re.compile(table.NUMBER)
 _FILES: Final = re.compile(r"\b(?:pdf|xml)\b")
 _OF_FILE: Final = re.compile(rf"\b(?:pdf|xml|danfs?e) d[ao] (?:numero |n[.o°º]? ?)?(?P<n>{table.SHOWN})\b(?![.,/]\d)")
 _PERIOD: Final = re.compile(table.PERIOD)
-_DATED: Final = frozenset(row.wants for row in table.REQUESTS if "quando" in row.carries)
+_ONLY_BY_WORDS: Final = frozenset({RequestKind.CLIENTES, RequestKind.MAIOR})  # no model has a name for these
+_DATED: Final = frozenset(row.wants for row in table.REQUESTS if "quando" in row.carries) | _ONLY_BY_WORDS
 _SOME_DOCUMENT: Final = re.compile(r"(?<![\w./-])[\w./-]{11,20}(?![\w./-])")
 _NOTES_NUMBER: Final = re.compile(r"20\d{13}|20\d\d[/-]\d{1,11}")
 _ADDRESS: Final = re.compile(r"[^\s@,;:<>()]{1,64}@[^\s@,;:<>()]{1,200}")
@@ -169,7 +170,7 @@ def read_request(texto: str, named: str | None = None, alvo: str | None = None) 
     text = read(texto)
     found = _only_asks(texto, text) or _asks_among(texto, text)
     tipo = next((each for each in RequestKind if each == named), None)
-    if tipo is None:
+    if tipo is None or (found is not None and found.tipo in _ONLY_BY_WORDS):
         return found
     pedido = found if found is not None and found.tipo is tipo else Pedido(tipo)
     numero, plain = pedido.numero, read(alvo or texto).plain

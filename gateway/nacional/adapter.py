@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -206,7 +206,7 @@ class Nacional:
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
         return payload.explained(recusa.campos) if recusa.campos else outcome.explain(recusa)
 
-    async def prepare(self, payload_: bytes, agora: datetime) -> Prepared:
+    async def prepare(self, payload_: bytes, agora: datetime, antes: Sequence[bytes] = ()) -> Prepared:  # noqa: ARG002 - port
         """Return the signed DPS of a stored invoice, or what is wrong with the invoice or the certificate."""
         intent = load(payload_)
         if (refused_by_day := payload.refused_by_day(intent, self._days, agora)) is not None:

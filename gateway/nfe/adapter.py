@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import ssl
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -192,7 +192,7 @@ class Sefaz:
         repair = _REPAIRS.get(campo)
         return Explicacao(texto, repair, suporte=repair is None)
 
-    async def prepare(self, payload_: bytes, agora: datetime) -> Prepared:
+    async def prepare(self, payload_: bytes, agora: datetime, antes: Sequence[bytes] = ()) -> Prepared:  # noqa: ARG002 - the office takes any version
         """Return the signed invoice, of this moment or of the last one of its key's month, or what is wrong with it."""
         chave = chave_of(goods(load(payload_)))
         asked = {

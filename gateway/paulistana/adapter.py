@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast, get_args
 
 import structlog
 
@@ -117,13 +117,12 @@ class Paulistana:
         self.ambiente = ambiente
         self.lines = lines
         self.natureza = natureza
-        self._soap = soap
+        self.soap = soap
         self._certificates = certificates
         self._connections = CompanyConnections(certificates, destination, also_trusted=ca_file)
         self._signers = signers or Signers()
         self._clock = clock
         self._layouts: dict[str, Leiaute] = {}  # of companies for which the city asked for the other one
-        self._remade: set[str] = set()  # keys whose document was made anew once
         self._digits: dict[str, int] = {}  # of the inscription in a cancellation, where the city refused eight
 
     async def aclose(self) -> None:
@@ -157,11 +156,18 @@ class Paulistana:
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
         return payload.explained(recusa.campos) if recusa.campos else outcome.explain(recusa)
 
-    async def prepare(self, payload_: bytes, agora: datetime) -> Prepared:
-        """Return the signed RPS of a stored invoice, or what is wrong with the invoice or the certificate."""
+    async def prepare(self, payload_: bytes, agora: datetime, antes: Sequence[bytes] = ()) -> Prepared:
+        """Return the signed RPS of a stored invoice, or what is wrong with the invoice or the certificate.
+
+        It changes its layout once: what the city refused in both is for people.
+        """
         intent = load(payload_)
         cnpj = intent.prestador.cnpj
-        asked = {"envio": payload_.decode(), "hoje": self._today(agora).isoformat(), "leiaute": self._layout(cnpj)}
+        made = [rps.leiaute_de(each) for each in antes]
+        leiaute = self._layouts.get(cnpj, made[-1] if made else 2)
+        if leiaute in made and leiaute != made[-1]:
+            return Rejected(f"the city asks for layout {leiaute}, and has refused it already", (_ASKED[leiaute],))
+        asked = {"envio": payload_.decode(), "hoje": self._today(agora).isoformat(), "leiaute": leiaute}
         try:
             return await self._signed(cnpj, str(self.key_for(intent)), asked)
         except UnusableCertificateError:
@@ -180,16 +186,9 @@ class Paulistana:
         said = outcome.submit_outcome(result, key.rps, key.prestador, leiaute)
         if isinstance(said, Issued):  # made of these bytes, and the answer repeats none of them
             said = replace(said, nota=replace(said.nota, referencia=_reference(payload_)))
-        if not (isinstance(said, NotSent) and said.refazer):
-            self._remade.discard(str(key))
-            return said
-        other: Leiaute = 1 if leiaute == 2 else 2  # noqa: PLR2004 - the layout's number
-        self._layouts[key.prestador] = other
-        if str(key) in self._remade:  # refused in both: people look
-            self._remade.discard(str(key))
-            return Rejected(f"{said.motivo}, and has refused it already", ("641" if other == 1 else "631",))
-        self._remade.add(str(key))
-        log.warning("layout_changed", leiaute=str(other))
+        if isinstance(said, NotSent) and said.refazer:
+            self._layouts[key.prestador] = other = 1 if leiaute == 2 else 2  # noqa: PLR2004 - the layout's number
+            log.warning("layout_changed", leiaute=str(other))
         return said
 
     async def find(self, key: CityKey) -> Finding:
@@ -260,11 +259,29 @@ class Paulistana:
         result = await self._asked(prestador, "ConsultaNFeEmitidas", {"periodo": prestador, **span})
         return outcome.listing(result, prestador, page)
 
+    async def trial(self, intent: Documento, agora: datetime) -> Rejected | CannotTell | None:
+        """Have the city hold an invoice against its rules, of which it makes no note; ``None``: it would."""
+        asked = {"teste": dump(intent).decode(), "hoje": self._today(agora).isoformat()}
+        return outcome.trial(await self._asked(intent.prestador.cnpj, "TesteEnvioLoteRPS", asked))
+
+    async def binding(self, prestador: str) -> Soap | CannotTell:
+        """Return the binding that the host takes, ours first, by a question that changes nothing."""
+        first: Answer | NoAnswerError | None = None
+        for soap in dict.fromkeys((self.soap, *get_args(Soap))):
+            result = await self._asked(prestador, "ConsultaCNPJ", {"inscricoes": prestador}, soap)
+            if outcome.speaks(result):
+                return cast("Soap", soap)
+            first = first or result
+        assert first is not None  # noqa: S101 - there are bindings
+        return outcome.cannot_tell(first, f"HTTP {first.status}" if isinstance(first, Answer) else first.reason)
+
     async def _about(self, prestador: str, id_externo: str) -> Answer | NoAnswerError:
         inscricao, numero = outcome.read_id(id_externo)
         return await self._asked(prestador, "ConsultaNFe", {"nota": inscricao, "numero": numero, "cnpj": prestador})
 
-    async def _asked(self, prestador: str, operacao: str, asked: Mapping[str, Any]) -> Answer | NoAnswerError:
+    async def _asked(
+        self, prestador: str, operacao: str, asked: Mapping[str, Any], soap: Soap | None = None
+    ) -> Answer | NoAnswerError:
         """Ask in the company's layout, and once more in the other one where the city asks for it."""
         for leiaute in (first := self._layout(prestador), 3 - first):
             try:
@@ -273,7 +290,7 @@ class Paulistana:
                 return NotSentError(outcome.UNUSABLE)
             except (SigningError, ValueError) as error:
                 return NotSentError(f"not signed: {error}")
-            result = await self._call(prestador, CallKind.QUESTION, operacao, message)
+            result = await self._call(prestador, CallKind.QUESTION, operacao, message, soap=soap)
             if not outcome.asks_for_layout(result, leiaute):
                 return result
         return result
@@ -289,10 +306,16 @@ class Paulistana:
         return made.xml
 
     async def _call(
-        self, prestador: str, kind: CallKind, operacao: str, message: bytes, nota: str | None = None
+        self,
+        prestador: str,
+        kind: CallKind,
+        operacao: str,
+        message: bytes,
+        nota: str | None = None,
+        soap: Soap | None = None,
     ) -> Answer | NoAnswerError:
         """Call on this company's line, showing its certificate."""
-        body, headers = rps.wrapped(operacao, message, self._soap)
+        body, headers = rps.wrapped(operacao, message, soap or self.soap)
         try:
             with self.lines.call(prestador, kind) as breaker:
                 async with self._connections.of(prestador, kind, nota) as way:
@@ -323,6 +346,7 @@ def _reference(message: bytes) -> str | None:
     return rps.unmarked(parse(message).findtext("RPS/Discriminacao") or "")[1]
 
 
+_ASKED: Final = {layout: code for code, layout in outcome.OTHER_LAYOUT.items()}
 _KEY: Final = ("InscricaoPrestador", "SerieRPS", "NumeroRPS")
 
 

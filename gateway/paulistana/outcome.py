@@ -233,8 +233,21 @@ def standing(found: Sequence[Found]) -> Found:
 
 def asks_for_layout(result: Answer | NoAnswerError, leiaute: int) -> bool:
     """Tell whether a question was refused for its layout, so that it is asked again in the other one."""
-    told = read(result, "RetornoConsulta", "RetornoCancelamentoNFe")
+    told = read(result, "RetornoConsulta", "RetornoCancelamentoNFe", "RetornoEnvioLoteRPS")
     return isinstance(told, Reply) and any(OTHER_LAYOUT.get(code) == 3 - leiaute for code in told.codigos)
+
+
+def trial(result: Answer | NoAnswerError) -> Rejected | CannotTell | None:
+    """Classify the answer to ``TesteEnvioLoteRPS``; ``None``: the city would make a note."""
+    told = read(result, "RetornoEnvioLoteRPS")
+    if isinstance(told, str):
+        return cannot_tell(result, told)
+    return None if told.agreed else _rejection(told.errors)
+
+
+def speaks(result: Answer | NoAnswerError) -> bool:
+    """Tell whether an answer to ``ConsultaCNPJ`` is one, whatever it says: the binding is one that the host takes."""
+    return isinstance(read(result, "RetornoConsultaCNPJ"), Reply)
 
 
 def cancel_outcome(result: Answer | NoAnswerError) -> CancelOutcome | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from http import HTTPStatus
@@ -346,7 +346,7 @@ class PlugNotas:
         """Return the exact bytes to send for ``intent``; raises ``ValueError`` for an impossible value."""
         return bodies.build(intent)
 
-    async def prepare(self, payload: bytes, agora: datetime) -> bytes:  # noqa: ARG002 - protocol
+    async def prepare(self, payload: bytes, agora: datetime, antes: Sequence[bytes] = ()) -> bytes:  # noqa: ARG002 - protocol
         """Return the bytes as the turn made them: PlugNotas signs for us."""
         return payload
 

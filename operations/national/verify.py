@@ -1,4 +1,4 @@
-"""``prosa empresa verificar``: says in sentences whether a company of the national channel can issue now.
+"""``prosa empresa verificar``: says in sentences whether a company of the national channel, or São Paulo's, can issue.
 
 Asks for what cities agreed to and their rates, and keeps the answers; one that does not come changes nothing.
 """
@@ -13,6 +13,8 @@ from typing import Final
 from gateway.nacional.adapter import Nacional
 from gateway.nacional.adn import CityParameters
 from gateway.nacional.payload import unfit
+from gateway.paulistana.adapter import Paulistana
+from gateway.paulistana.adapter import unfit as paulistana_unfit
 from gateway.port import FiscalGateway
 from gateway.registry import Channels
 from operations.channel import company_of
@@ -92,11 +94,11 @@ async def verify(database: Database, channels: Channels, cnpj: str, *, canario: 
         empresa, agora = await get_company(connection, company.id)
         known = await numbering.sequences(connection)
     cities = channels.cities(empresa.canal)
-    if cities is None:
-        raise CommandRefusedError(
-            f"{empresa.razao_social} emite pelo canal {empresa.canal.nome}; só confiro o nacional."
-        )
     gateway, hoje = channels.of(empresa.canal), local_day(empresa.municipio_ibge, agora)
+    if cities is None and not isinstance(gateway, Paulistana):
+        raise CommandRefusedError(
+            f"{empresa.razao_social} emite pelo canal {empresa.canal.nome}; só confiro o nacional e o paulistana."
+        )
     canal = Canal(gateway.name, gateway.ambiente)
     sequencia = Sequencia(empresa.id, empresa.municipio_ibge, empresa.serie_rps or "", gateway.ambiente)
     ours = next((each for each in known if each.sequencia == sequencia), None)
@@ -104,6 +106,13 @@ async def verify(database: Database, channels: Channels, cnpj: str, *, canario: 
     rps = Rps(sequencia.serie, ours.ultimo + 1 if ours else empresa.primeiro_rps)
     lacks = channels.left_out(empresa.canal, company, empresa.servicos)
     intent = _example(empresa, rps, hoje)
+    if isinstance(gateway, Paulistana):
+        return [
+            await _document(gateway, intent, paulistana_unfit(company)),
+            *await _of_the_city(gateway, intent, agora),
+            await _series(gateway, intent, rps, bloqueado),
+        ]
+    assert cities is not None  # noqa: S101 - refused above
     try:
         return [
             await _document(gateway, intent, unfit(company)),
@@ -136,6 +145,25 @@ async def _document(gateway: FiscalGateway, intent: DocumentoServico, complaint:
     if refused is None:
         return Conferido("Cadastro e leiaute: uma nota de exemplo cabe no leiaute de hoje.", serve=True)
     return Conferido(f"Cadastro e leiaute: {gateway.explain(refused).texto}.", serve=False)
+
+
+async def _of_the_city(gateway: Paulistana, intent: DocumentoServico, agora: datetime) -> list[Conferido]:
+    """Say which binding the host takes, and whether it would make a note of the example."""
+    soap = await gateway.binding(intent.prestador.cnpj)
+    if isinstance(soap, CannotTell):
+        return [_unknown("Certificado e SOAP", soap)]
+    if soap != gateway.soap:
+        said = f"SOAP: a prefeitura responde em {soap}, não em {gateway.soap}. Defina PROSA_PAULISTANA_SOAP={soap}."
+        return [Conferido(said, serve=False)]
+    lines = [Conferido(f"Certificado e SOAP: a prefeitura responde em {soap}.", serve=True)]
+    match await gateway.trial(intent, agora):
+        case None:
+            lines.append(Conferido("Teste de envio: uma nota de exemplo seria aceita; nenhuma foi feita.", serve=True))
+        case CannotTell() as silent:
+            lines.append(_unknown("Teste de envio", silent))
+        case refused:
+            lines.append(Conferido(f"Teste de envio: {gateway.explain(refused).texto}.", serve=False))
+    return lines
 
 
 async def _canary(gateway: FiscalGateway, intent: DocumentoServico, agora: datetime) -> Conferido:
@@ -223,13 +251,14 @@ async def _series(gateway: FiscalGateway, intent: DocumentoServico, rps: Rps, bl
     try:
         found = await gateway.find(gateway.key_for(intent))
     except ValueError as error:
-        return Conferido(f"{named}: não serve para o emissor nacional ({error}).", serve=False)
+        return Conferido(f"{named}: não serve neste canal ({error}).", serve=False)
+    quem = "a prefeitura" if isinstance(gateway, Paulistana) else "a SEFIN"
     match found:
         case Absent():
-            return Conferido(f"{named}: o próximo número, {rps.numero}, está livre na SEFIN.", serve=True)
+            return Conferido(f"{named}: o próximo número, {rps.numero}, está livre n{quem}.", serve=True)
         case Found():
             return Conferido(
-                f"{named}: a SEFIN já tem nota com o número {rps.numero}. Use uma série só da Prosa.", serve=False
+                f"{named}: {quem} já tem nota com o número {rps.numero}. Use uma série só da Prosa.", serve=False
             )
         case _:
             return _unknown(named, found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
@@ -81,6 +82,8 @@ class Tarefa(Taken):
     clock: DatabaseClock
     numerada: bool = False  # under a number of ours
     restored: bool = False  # the database was put back: other revisions may have been confirmed, and be notes
+    late: timedelta = timedelta(0)  # since it was due
+    antes: tuple[bytes, ...] = ()  # where the bytes are made anew: those made before, oldest first
 
     @property
     def operation(self) -> Operation:
@@ -168,12 +171,19 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         clock=DatabaseClock(row.agora),
         numerada=row.numero_rps is not None,
         restored=row.restored,
+        late=row.agora - row.proxima_acao_em,
+        antes=_made_before(row) if row.a_preparar else (),
     )
 
 
 def stored_bytes(row: Any) -> bytes:
     """Return what is sent of an emission's row, or what it is made of as long as it is not made."""
     return orjson.dumps(row.intencao) if row.bytes is None or row.a_preparar else bytes(row.bytes)
+
+
+def _made_before(row: Any) -> tuple[bytes, ...]:
+    last = () if row.bytes is None else (row.bytes,)
+    return tuple(bytes(each) for each in (*row.bytes_antes, *last))
 
 
 def _andamento(row: Any, status: StatusEmissao) -> Andamento:
@@ -302,7 +312,7 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, ouvido: O
         "causa_fim_em": novo.causa_fim_em,
         "b_fim": fim,
         "b_chegou": fim and novo.status is not tarefa.era,
-        "b_concluido": novo.status is StatusEmissao.CONCLUIDO,
+        "b_concluido": novo.status is StatusEmissao.CONCLUIDO is not tarefa.era,
         "b_motivo": passo.motivo,
         "b_resposta": ouvido.resposta,
         "b_leitura": ouvido.leitura,

@@ -16,7 +16,7 @@ from persistence.people.channels import counts
 from persistence.people.companies import Empresa, company_columns, company_of
 from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_processada
 from state_machine.cancellation.machine import StatusNota
-from state_machine.catalogue.records import LISTADAS, Emitida, Emitidas
+from state_machine.catalogue.records import LISTADAS, DeCliente, Emitida, Emitidas
 from state_machine.invoice.choices import Costume, mesmo_texto
 from state_machine.values.address import EnderecoDito, city_of
 from state_machine.values.local_time import SAO_PAULO, MesOuAno
@@ -88,6 +88,19 @@ _ISSUED = (
     .order_by(_COUNTED.c.id.desc())
     .limit(LISTADAS)
 )
+_LARGEST = _ISSUED.order_by(None).order_by(_COUNTED.c.valor_servico.desc(), _COUNTED.c.id.desc()).limit(1)
+_ALL_OF = _IN_PERIOD.subquery()
+_OF_CLIENTS = (
+    sa.select(
+        _ALL_OF.c.tomador_documento.label("documento"),
+        sa.func.max(cliente_tomador.c.razao_social).label("nome"),
+        sa.func.count().label("quantas"),
+        sa.func.sum(_ALL_OF.c.valor_servico).label("soma"),
+    )
+    .join(cliente_tomador, cliente_tomador.c.id == _ALL_OF.c.tomador_id)
+    .group_by(_ALL_OF.c.tomador_documento)
+    .order_by(sa.text("soma DESC"), _ALL_OF.c.tomador_documento)
+)
 _SUMMED = _IN_PERIOD.order_by(nfse_emissao.c.id.desc()).limit(sa.bindparam("b_limit", type_=sa.Integer)).subquery()
 _SUM = sa.select(sa.func.count().label("quantas"), sa.func.sum(_SUMMED.c.valor_servico).label("soma"))
 # Of a month by the competence that stands on the note, cancelled ones too.
@@ -148,10 +161,27 @@ async def issued(connection: Connection, empresa_id: int, periodo: MesOuAno, doc
     Those of one client, where its bare ``documento`` is given.
     """
     rows = list(await connection.execute(_ISSUED, {**_bounds(empresa_id, periodo), "b_documento": documento}))
-    notas = tuple(
-        Emitida(row.numero, row.valor_servico, row.tomador_documento, row.razao_social, row.dia) for row in rows
-    )
+    notas = tuple(map(_emitida, rows))
     return Emitidas(rows[0].quantas, rows[0].soma, notas) if rows else Emitidas()
+
+
+def _emitida(row: Any) -> Emitida:
+    return Emitida(row.numero, row.valor_servico, row.tomador_documento, row.razao_social, row.dia)
+
+
+async def largest(
+    connection: Connection, empresa_id: int, periodo: MesOuAno, documento: str | None = None
+) -> Emitida | None:
+    """Return the largest of the same notes, of equal ones the newest; ``None`` without any."""
+    values = {**_bounds(empresa_id, periodo), "b_documento": documento}
+    row = (await connection.execute(_LARGEST, values)).one_or_none()
+    return _emitida(row) if row else None
+
+
+async def of_clients(connection: Connection, empresa_id: int, periodo: MesOuAno) -> list[DeCliente]:
+    """Return whom the same notes are to, with how many and their sum, the largest sum first."""
+    rows = await connection.execute(_OF_CLIENTS, _bounds(empresa_id, periodo))
+    return [DeCliente(row.documento, row.nome, row.quantas, row.soma) for row in rows]
 
 
 async def total_issued(connection: Connection, empresa_id: int, periodo: MesOuAno, most: int) -> Decimal | None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import cast
 
 import sqlalchemy as sa
 
@@ -248,6 +249,10 @@ RETURNING id_integracao
     sa.bindparam("abertas", type_=sa.ARRAY(sa.Text)), sa.bindparam("empresas", type_=sa.ARRAY(sa.BigInteger))
 )
 _LOOK_AGAIN = sa.text("UPDATE nfse_emissao SET proxima_acao_em = now() WHERE status = :erro")
+_KNOWN_UNTIL = sa.text("""
+SELECT coalesce((SELECT max(criado_em) FROM nfse_emissao WHERE prestador_id = e.id), e.criado_em)
+FROM empresa e WHERE id = :id
+""")
 # What a run left is told from what a copy of before it says by how long ago that run was.
 _LEFT = sa.text("""
 SELECT e.id, now() - e.restauro_desde AS ha FROM empresa e, historia h
@@ -276,6 +281,11 @@ WHERE emissao_id = :emissao_id AND CASE WHEN CAST(:rps AS bigint) IS NOT NULL TH
     WHERE t.emissao_id = :emissao_id ORDER BY t.id LIMIT 1
 ) END
 """)
+
+
+async def known_until(connection: Connection, empresa_id: int) -> datetime:
+    """Return when a company last did something that is known here: what was forgotten came after it."""
+    return cast("datetime", (await connection.execute(_KNOWN_UNTIL, {"id": empresa_id})).scalar_one())
 
 
 async def left(connection: Connection) -> dict[int, timedelta]:

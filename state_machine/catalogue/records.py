@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -34,6 +35,37 @@ class Emitidas:
     quantas: int = 0
     soma: Decimal = Decimal("0.00")
     notas: tuple[Emitida, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeCliente:
+    """What one client was invoiced in a period: how many notes, and their sum in BRL."""
+
+    documento: str
+    nome: str | None
+    quantas: int
+    soma: Decimal
+
+
+def clientes(periodo: MesOuAno, deles: Sequence[DeCliente]) -> str:
+    """List whom the company invoiced in a month or a year, who paid most first; ``deles`` are all of them."""
+    if not deles:
+        return lista(periodo, Emitidas())
+    linhas = [
+        f"• {apara(cada.nome or formata_documento(cada.documento), _NOME_MAX)} · {_brl(cada.soma)} · {cada.quantas} "
+        f"{'nota' if cada.quantas == 1 else 'notas'}"
+        for cada in deles[:LISTADAS]
+    ]
+    if len(deles) > LISTADAS:
+        linhas.append(f"… e mais {len(deles) - LISTADAS}.")
+    return "\n".join([f"*Clientes da sua empresa em {periodo}: {len(deles)}.*", *linhas, "", _CONHECIDAS])
+
+
+def largest(periodo: MesOuAno, nota: Emitida | None, cliente: str | None = None) -> str:
+    """Tell the largest note of a month or a year, to a client where one is named."""
+    if nota is None:
+        return lista(periodo, Emitidas(), cliente)
+    return f"*A maior nota da sua empresa{_para(cliente)} em {periodo}:*\n{_linha(nota)}\n\n{_CONHECIDAS}"
 
 
 def total(periodo: MesOuAno, emitidas: Emitidas, mei: Medidor | None = None, cliente: str | None = None) -> str:

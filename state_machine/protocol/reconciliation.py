@@ -59,6 +59,7 @@ ASKED_PAUSE = 3600.0  # seconds between tries once they were asked: so long they
 HUMAN_AFTER = timedelta(hours=24)  # then people decide and nothing is sent by itself; questions go on
 CONTENT_WITHIN = timedelta(seconds=60)  # a city that shows no XML by then is believed by its summary; audits look again
 CONTENT_PAUSE = 0.5  # seconds until the XML of an authorised note is looked for again, doubling
+ABSENCE_HOLDS = timedelta(minutes=5)  # so long it lets a sending go that may void a note
 GIVE_UP_ASKING_AFTER = timedelta(days=7)  # after this only a webhook or a person asks again
 MOST_REFUSALS = 5  # of the same bytes, in words that nobody here knows: another one changes nothing
 
@@ -172,8 +173,18 @@ def _refused_as_double(andamento: Andamento, recusa: Rejected | None, agora: dat
     """Ask at once; its words end nothing where they may mean the call before."""
     if recusa is not None and andamento.duvida:
         recusa = replace(recusa, codigos=(), campos=())
-    novo = replace(in_doubt(andamento), duvida=andamento.duvida or recusa is None, recusa=recusa)
+    # Where a resend voids, the words tell of a note that a later attempt under this number may void.
+    doubt = andamento.duvida or recusa is None or politica.natureza.resend_is_destructive
+    novo = replace(in_doubt(andamento), duvida=doubt, recusa=recusa)
     return _undecided(novo, "the authority has a note already", agora, politica, recusada=recusa is None, daqui=0.0)
+
+
+def absent_long_ago(andamento: Andamento, late: timedelta, agora: datetime, politica: Politica) -> Passo | None:
+    """Ask anew about what was to go again ``late`` ago, where that may void a note made since; ``None``: it goes."""
+    asked = _put_off(andamento, politica)
+    if late <= ABSENCE_HOLDS or asked is andamento:
+        return None
+    return _waiting(asked, "absent too long ago", agora, politica, daqui=0.0)
 
 
 def in_doubt(andamento: Andamento) -> Andamento:

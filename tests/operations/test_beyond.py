@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from gateway.paulistana.adapter import NATUREZA
 from operations import restored
 from operations.restored import ABSENCES, Walk
 from persistence.fiscal.numbering import Sequencia
@@ -45,7 +46,7 @@ async def _seen(
 ) -> set[int]:
     monkeypatch.setattr(restored, "_under", lambda _begun, numero, _today: numero)
     begun = _walk(known=1, first=11)
-    listed = None if lista is None else {("3550308", 900, numero): said for numero, said in lista.items()}
+    listed = None if lista is None else {("3550308", "900", numero): said for numero, said in lista.items()}
     walked = await restored._walked(cast("FiscalGateway", authority), begun, ABSENCES, listed, NOW)
     return set(walked.seen)
 
@@ -82,6 +83,13 @@ async def test_who_does_not_tell_is_named_with_the_number(monkeypatch: pytest.Mo
         await _seen(_Authority({}, silent=15), {}, monkeypatch)
     with pytest.raises(restored._UntoldError, match="não acaba"):
         await _seen(_Authority({}), {12 + restored.FARTHEST: None}, monkeypatch)
+
+
+def test_what_left_before_the_doubt_is_waited_for() -> None:
+    """A city that may hold a request for minutes is asked when that is over, and the absences are."""
+    city = SimpleNamespace(of=lambda _canal: SimpleNamespace(natureza=NATUREZA))
+    row = SimpleNamespace(canal="paulistana", ambiente="producao")
+    assert restored._settles(cast("Any", city), row) >= NATUREZA.absence_age + NATUREZA.absence_spacing
 
 
 def test_a_note_of_another_program_is_named() -> None:

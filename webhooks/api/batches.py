@@ -60,6 +60,22 @@ def _yes_no(value: object) -> bool:
     return _YES_NO[value]
 
 
+_ROW_STATES: Final = {
+    EstadoLinha.PENDING: "pendente",
+    EstadoLinha.PROCESSING: "processando",
+    EstadoLinha.DONE: "enviada",
+    EstadoLinha.FAILED: "falhou",
+    EstadoLinha.INVALID: "invalida",
+    EstadoLinha.IGNORADA: "ignorada",
+    EstadoLinha.CANCELADA: "cancelada",
+}
+RowState = Literal["pendente", "processando", "enviada", "falhou", "invalida", "ignorada", "cancelada"]
+
+
+def _spelled(estado: str) -> str:
+    return _ROW_STATES[EstadoLinha(estado)]
+
+
 def _carried(notas: list[dict[str, Any]] | None) -> list[str]:
     return [f"leva a nota {nota['numero']}" for nota in notas or ()]
 
@@ -156,7 +172,7 @@ class LinhaResposta(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     linha: int
-    estado: EstadoLinha
+    estado: Annotated[RowState, BeforeValidator(_spelled)]
     email: str | None
     problemas: list[dict[str, Any]]
     avisos: Annotated[list[str], BeforeValidator(_carried), Field(validation_alias="notas")]

@@ -44,7 +44,7 @@ from persistence.people.companies import Empresa
 from state_machine.catalogue import acts as textos
 from state_machine.catalogue import knowledge, messages, records, staff_messages
 from state_machine.catalogue import requests as pedidos
-from state_machine.catalogue.records import Emitidas
+from state_machine.catalogue.records import DeCliente, Emitida, Emitidas
 from state_machine.catalogue.requests import LISTADAS, NotaListada
 from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.invoice.fields import Campo
@@ -173,6 +173,14 @@ class Records(Notes, Protocol):
         """The company's authorised notes of a period that stand; those of one client where its document is given."""
         ...
 
+    async def largest(self, periodo: MesOuAno, documento: str | None = None) -> Emitida | None:
+        """The largest of the same notes."""
+        ...
+
+    async def of_clients(self, periodo: MesOuAno) -> Sequence[DeCliente]:
+        """Whom the same notes are to, with how many and their sum."""
+        ...
+
     async def issued_in(self, mes: MesOuAno) -> bool:
         """Whether the company has a note of this month's competence, cancelled or not."""
         ...
@@ -259,7 +267,13 @@ async def _answer(pedido: Pedido, memory: Records, hoje: date) -> Answer:
     match pedido.tipo:
         case RequestKind.SEGUNDA_VIA | RequestKind.EMAIL:
             return await (_mail if pedido.tipo is RequestKind.EMAIL else _copy)(pedido, memory)
-        case RequestKind.MINHAS_NOTAS | RequestKind.TOTAL | RequestKind.FECHAMENTO:
+        case (
+            RequestKind.MINHAS_NOTAS
+            | RequestKind.TOTAL
+            | RequestKind.FECHAMENTO
+            | RequestKind.CLIENTES
+            | RequestKind.MAIOR
+        ):
             return await _OF_A_PERIOD[pedido.tipo](pedido, memory, hoje)
         case RequestKind.LIMITE_MEI:
             return _limite(await memory.mei(hoje))
@@ -284,7 +298,10 @@ def _limite(medidor: Medidor | None) -> str:
 
 async def _list(pedido: Pedido, memory: Records, hoje: date) -> str:
     if pedido.quando is None:
-        return pedidos.minhas_notas(await memory.notes(LISTADAS, documento=pedido.documento))
+        notas = await memory.notes(LISTADAS, documento=pedido.documento)
+        if not notas and pedido.cliente:
+            return memory_texts.sem_nota_para(pedido.cliente)
+        return pedidos.minhas_notas(notas)
     periodo = pedido.quando.em(hoje)
     return records.lista(periodo, await memory.issued(periodo, pedido.documento), pedido.cliente)
 
@@ -293,6 +310,16 @@ async def _total(pedido: Pedido, memory: Records, hoje: date) -> str:
     periodo = pedido.quando.em(hoje) if pedido.quando else MesOuAno(hoje.year)
     mei = await memory.mei(hoje) if periodo.ano == hoje.year and pedido.documento is None else None
     return records.total(periodo, await memory.issued(periodo, pedido.documento), mei, pedido.cliente)
+
+
+async def _clients(pedido: Pedido, memory: Records, hoje: date) -> str:
+    periodo = pedido.quando.em(hoje) if pedido.quando else MesOuAno(hoje.year)
+    return records.clientes(periodo, await memory.of_clients(periodo))
+
+
+async def _largest(pedido: Pedido, memory: Records, hoje: date) -> str:
+    periodo = pedido.quando.em(hoje) if pedido.quando else MesOuAno(hoje.year, hoje.month)
+    return records.largest(periodo, await memory.largest(periodo, pedido.documento), pedido.cliente)
 
 
 async def _month(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[EnviarMes, ...]:
@@ -310,6 +337,8 @@ _OF_A_PERIOD: Final[Mapping[RequestKind, Callable[[Pedido, Records, date], Await
     RequestKind.MINHAS_NOTAS: _list,
     RequestKind.TOTAL: _total,
     RequestKind.FECHAMENTO: _month,
+    RequestKind.CLIENTES: _clients,
+    RequestKind.MAIOR: _largest,
 }
 
 

@@ -290,6 +290,11 @@ def _to_the_city(asked: dict[str, Any], key: RSAPrivateKey, certificate: x509.Ce
     if "envio" in asked:
         made = rps.recibo_of(load(asked["envio"].encode()), date.fromisoformat(asked["hoje"]))
         return rps.envio(made, leiaute, *pair)
+    if "teste" in asked:
+        made = rps.recibo_of(load(asked["teste"].encode()), date.fromisoformat(asked["hoje"]))
+        return rps.lot_for_test(made, leiaute, *pair)
+    if "inscricoes" in asked:
+        return rps.consulta_cnpj(asked["inscricoes"], leiaute, *pair)
     if "consulta" in asked:
         return rps.consulta(ChaveRPS.parse(asked["consulta"]), cnpj, leiaute, *pair)
     if "nota" in asked:

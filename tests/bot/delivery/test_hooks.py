@@ -24,6 +24,7 @@ from persistence.fiscal import issued, notes
 from state_machine.cancellation.machine import StatusNota
 from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import Nota, Situacao
+from telemetry.metrics import Metrics
 from tests import stored_work
 from webhooks.whatsapp_payload import networks
 
@@ -87,10 +88,15 @@ async def endpoint(database: Database, emissao_id: int, url: str, eventos: list[
 
 
 def worker(
-    database: Database, *, seconds: float = 15.0, cofre: Vault = COFRE, **options: Any
+    database: Database,
+    *,
+    seconds: float = 15.0,
+    cofre: Vault = COFRE,
+    metrics: Metrics | None = None,
+    **options: Any,
 ) -> Pump[hooks.TakenDelivery]:
     """One process's pump."""
-    works = Hooks(database, cofre, Guarded(HERE, seconds=seconds), **options)
+    works = Hooks(database, cofre, Guarded(HERE, seconds=seconds), metrics or Metrics(), **options)
     return Pump("webhooks", works.claim, works.work, works.renew, lease_seconds=30, concurrency=2)
 
 
@@ -175,7 +181,8 @@ async def test_what_fails_climbs_the_ladder_and_is_given_up(database: Database, 
     emissao_id = await stored_work.emission(database)
     webhook_id, _ = await endpoint(database, emissao_id, receiver.url)
     await tell(database, emissao_id)
-    pump = worker(database)
+    metrics = Metrics()
+    pump = worker(database, metrics=metrics)
     receiver.faults = [500] * (1 + len(LADDER))
     for step in LADDER:
         await pump.run_once()
@@ -183,8 +190,10 @@ async def test_what_fails_climbs_the_ladder_and_is_given_up(database: Database, 
         assert abs(waits.total_seconds() - step) < 1
         assert await pump.run_once() == 0
         await due(database)
+    assert b"prosa_hooks_given_up_total 0.0" in metrics.expose()
     await pump.run_once()
     assert await states(database) == [("desistida", "HTTP 500")]
+    assert b"prosa_hooks_given_up_total 1.0" in metrics.expose()
     assert len(receiver.ids) == 1 + len(LADDER)
     assert len(set(receiver.ids)) == 1
     company = await database.pool.fetchval("SELECT empresa_id FROM webhook")
@@ -291,7 +300,7 @@ async def test_who_dies_between_sending_and_settling_is_followed_with_the_same_i
     emissao_id = await stored_work.emission(database)
     await endpoint(database, emissao_id, receiver.url)
     await tell(database, emissao_id)
-    first = Hooks(database, COFRE, Guarded(HERE))
+    first = Hooks(database, COFRE, Guarded(HERE), Metrics())
     (delivery,) = await first.claim(5)
     told = await first._sent(delivery)
     assert told.status == 204
@@ -370,11 +379,11 @@ async def test_who_was_frozen_sends_nothing_that_is_anothers(database: Database,
     emissao_id = await stored_work.emission(database)
     await endpoint(database, emissao_id, receiver.url)
     await tell(database, emissao_id)
-    frozen = Hooks(database, COFRE, Guarded(HERE))
+    frozen = Hooks(database, COFRE, Guarded(HERE), Metrics())
     (taken,) = await frozen.claim(5)
     late = replace(taken, taken_at=taken.taken_at - 60)
     await database.pool.execute("UPDATE webhook_entrega SET lease_until = now() - interval '1 s'")
-    (again,) = await Hooks(database, COFRE, Guarded(HERE)).claim(5)
+    (again,) = await Hooks(database, COFRE, Guarded(HERE), Metrics()).claim(5)
     await frozen.work(late)
     assert receiver.heard == []
     await frozen.work(replace(again, taken_at=again.taken_at - 60))

@@ -15,12 +15,13 @@ from bot.orders.order import Call
 from bot.settings import Settings
 from gateway.http.recording import Recorded
 from gateway.plugnotas.adapter import PlugNotas
+from persistence import witness
 from persistence.db.clock import DatabaseClock
 from persistence.fiscal import cancellations, emissions, notes
 from persistence.queue import outbox
 from proofs.demo.world import demo_settings
 from proofs.sandbox.world import World
-from state_machine.protocol.emission import Absent, CannotTell, Found, Nota, NotSent, Situacao, StatusEmissao
+from state_machine.protocol.emission import Absent, CannotTell, Found, Nota, NotSent, Situacao, StatusEmissao, Unknown
 from tests.narrowing import bound_to
 from tests.owner import as_owner
 from tests.road.road_people import QUICK, Scene
@@ -128,6 +129,58 @@ async def test_who_was_frozen_stops_before_the_lease_is_over(still: Standstill) 
     assert 0 < still.cancelling.send_within <= cancellations.LEASES.seconds / 2
 
 
+@pytest.fixture
+def voiding(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Return what leaves for an authority that voids the first note where it is sent the same again."""
+    sent: list[bytes] = []
+
+    async def submit(_self: PlugNotas, payload: bytes) -> Unknown:
+        sent.append(payload)
+        return Unknown("ReadTimeout")
+
+    monkeypatch.setattr(PlugNotas, "submit", submit)
+    monkeypatch.setattr(PlugNotas, "natureza", replace(PlugNotas.natureza, resend_is_destructive=True))
+    return sent
+
+
+@pytest.mark.parametrize(("late", "sent"), [("4 minutes", 1), ("1 hour", 0)])
+async def test_a_resend_that_nobody_made_for_long_is_asked_about_anew(
+    still: Standstill, voiding: list[bytes], late: str, sent: int
+) -> None:
+    """Its absences are old: what became of the key meanwhile nobody knows."""
+    stored = await emission(still.database, em_duvida=True, envios=1, rodadas=1)
+    await still.database.pool.execute("UPDATE nfse_emissao SET proxima_acao_em = now() - $1::text::interval", late)
+    await still.issuing.work(await still.taken())
+    found = await row(still.database, "nfse_emissao", stored)
+    assert (len(voiding), found["status"], found["envios"]) == (sent, "desconhecido", 1 + sent)
+
+
+@pytest.mark.parametrize("restored", [True, False])
+async def test_after_a_restore_a_refused_number_is_absent_twice(
+    still: Standstill, voiding: list[bytes], restored: bool
+) -> None:
+    """An attempt that the copy forgot may have been accepted under it, and not be shown yet."""
+    await emission(still.database, status="rejeitado", proxima_acao_em=None, envios=1)
+    await still.database.pool.execute(_ANOTHER_ATTEMPT)
+    if restored:
+        async with still.database.transaction() as connection:
+            await witness.accept(connection)
+    await still.issuing.work(await still.taken())
+    await still.database.pool.execute("UPDATE historia SET restaurado_em = NULL")
+    assert len(voiding) == (0 if restored else 1)
+
+
+_ANOTHER_ATTEMPT = """
+INSERT INTO nfse_emissao (session_id, sessao_id, revisao, tentativa, prestador_id, tomador_id, prestador_cnpj,
+    tomador_documento, id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia, impressao,
+    bytes, em_duvida, proxima_acao_em)
+SELECT session_id, sessao_id, revisao, 2, prestador_id, tomador_id, prestador_cnpj, tomador_documento,
+    sessao_id || '-r1-2', 'pendente', valor_servico, descricao_servico, codigo_servico, competencia, impressao,
+    bytes, false, now()
+FROM nfse_emissao
+"""
+
+
 async def test_what_a_dead_worker_was_sending_is_asked_about(still: Standstill) -> None:
     """It may have been accepted: the next worker asks for it, and its outcome is unknown until the gateway tells."""
     stored, before = await emission(still.database), len(still.calls())
@@ -199,7 +252,7 @@ async def test_a_document_is_dated_by_the_databases_clock(still: Standstill, mon
     await emission(still.database)
     moment, told = datetime(2026, 1, 2, 3, 4, tzinfo=UTC), []
 
-    async def prepare(_self: PlugNotas, _payload: bytes, agora: datetime) -> NotSent:
+    async def prepare(_self: PlugNotas, _payload: bytes, agora: datetime, antes: Any) -> NotSent:
         told.append(agora)
         return NotSent("not signed")
 

@@ -71,14 +71,14 @@ class Asked(Paulistana):
         self.answers = list(answers)
         self.calls: list[tuple[str, bytes]] = []
 
-    async def _call(self, prestador: str, kind: Any, operacao: str, message: bytes, nota: str | None = None) -> Any:
+    async def _call(self, prestador: str, kind: Any, operacao: str, message: bytes, *_: Any, **_also: Any) -> Any:
         self.calls.append((operacao, message))
         return self.answers.pop(0)
 
 
-async def signed(city: Paulistana) -> bytes:
-    """The bytes that are stored and sent."""
-    made = await city.prepare(city.payload(invoice()), NOW)
+async def signed(city: Paulistana, *antes: bytes) -> bytes:
+    """The bytes that are stored and sent, made after those ``antes``."""
+    made = await city.prepare(city.payload(invoice()), NOW, antes)
     assert isinstance(made, bytes)
     return made
 
@@ -124,12 +124,32 @@ async def test_the_layout_is_changed_once_for_the_same_number() -> None:
         changed = await city.submit(first)
         assert isinstance(changed, NotSent)
         assert changed.refazer
-        second = await signed(city)
+        second = await signed(city, first)
         assert [leiaute_de(first), leiaute_de(second)] == [2, 1]
         assert b"<NumeroRPS>1</NumeroRPS>" in second
-        assert isinstance(await city.submit(second), Rejected)
+        assert isinstance(await city.submit(second), NotSent)
+        refused = await city.prepare(city.payload(invoice()), NOW, (first, second))
+        assert isinstance(refused, Rejected)
+        assert refused.codigos == ("631",)
     finally:
         await city.aclose()
+
+
+async def test_a_restart_permits_no_second_change_of_layout() -> None:
+    """A process that died keeps nothing: the bytes made before say which layouts were tried."""
+    stored: list[bytes] = []
+    for codes in (["641"], ["641"], ["631"], ["631"]):  # it dies after each answer; only the second one is heeded
+        city = Asked(*(answer(SENT, errors=(code,)) for code in codes))
+        try:
+            stored.append(await signed(city, *stored))
+            assert isinstance(await city.submit(stored[-1]), NotSent)
+            if len(stored) == 2:
+                stored.append(await signed(city, *stored))
+            again = await city.prepare(city.payload(invoice()), NOW, stored)
+            assert isinstance(again, Rejected) is (1 in map(leiaute_de, stored[:-1]))
+        finally:
+            await city.aclose()
+    assert [leiaute_de(each) for each in stored] == [2, 2, 1, 1, 1]
 
 
 async def test_absence_takes_both_questions() -> None:

@@ -23,6 +23,8 @@ from persistence.db.engine import Database
 from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.register import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
+from proofs.sandbox.paulistana import codes
+from proofs.sandbox.paulistana.rules import PaulistanaConfig
 from proofs.sandbox.world import World, WorldConfig
 from state_machine.protocol.channel import Canal
 
@@ -111,3 +113,58 @@ async def test_a_company_is_told_all_that_keeps_it_from_issuing(database: Databa
         async with channels_of(settings, database) as channels:
             with pytest.raises(CommandRefusedError, match="plugnotas"):
                 await verify(database, channels, OTHER.cnpj)
+
+
+PAULISTANA = replace(
+    COMPANY,
+    cnpj="45723174000110",
+    usuarios=(),
+    regime="normal",
+    canal="paulistana",
+    codigo_servico="02658",
+    inscricao_municipal="31000000",
+    aliquota="5",
+    serie_rps="PROSA",
+    primeiro_rps=1,
+    nbs="118054000",
+    ind_op="100301",
+    class_trib="000001",
+)
+
+
+async def test_a_company_of_sao_paulo_is_tried_without_a_note(database: Database) -> None:
+    """The binding is probed by a question, an example is held against the city's rules, and no RPS leaves."""
+    async with World(config=WorldConfig(paulistana=PaulistanaConfig())) as world:
+        settings = Settings(
+            paulistana_url=world.urls.paulistana or "",
+            paulistana_ca_file=Path(world.urls.nacional_ca_file or ""),
+            master_key=SecretStr(base64.b64encode(b"k" * 32).decode()),
+            fiscal_environment="producao",
+        )
+
+        async def said() -> dict[str, tuple[bool, str]]:
+            async with channels_of(settings, database) as channels:
+                found = await verify(database, channels, PAULISTANA.cnpj)
+            return {each.dito.partition(":")[0]: (each.serve, each.dito) for each in found}
+
+        await add_company(database, PAULISTANA, None, REGISTRY)
+        assert "falta o certificado" in (await said())["Certificado e SOAP"][1]
+        pfx = world.authority.pfx_for(PAULISTANA.cnpj, SENHA, days=300)
+        vault = vault_of(settings)
+        await keep_certificate(database, vault, cnpj=PAULISTANA.cnpj, arquivo=pfx, senha=SENHA, unchecked=True)
+        well = await said()
+        assert [serve for serve, _ in well.values()] == [True] * 4
+        assert "livre na prefeitura" in well["Série PROSA"][1]
+        city = world.paulistana
+        plain = city.config
+        city.config = replace(plain, services=frozenset({"1"}))
+        serve, words = (await said())["Teste de envio"]
+        assert (serve, codes.Evento.told("306", "2658").descricao in words) == (False, True)
+        city.config = replace(plain, binding="soap11")
+        assert "PROSA_PAULISTANA_SOAP=soap11" in (await said())["SOAP"][1]
+        city.config = plain
+        city.faults.set("erro_500")
+        assert "não deu para conferir" in (await said())["Certificado e SOAP"][1]
+        called = {record.data["operation"] for record in city.ledger.of("call")} - {""}
+        assert called == {"ConsultaCNPJ", "TesteEnvioLoteRPS", "ConsultaNFe", "ConsultaNFeEmitidas"}
+        assert not city.notes

@@ -89,14 +89,17 @@ async def test_bytes_that_are_made_anew_keep_those_before_them(database: Databas
     async with database.transaction() as connection:
         stored = await intents.create(connection, nova)
     update = "UPDATE nfse_emissao SET a_preparar = true WHERE id = $1"
-    for made in (b"<one/>", b"<two/>"):
+    before: list[bytes] = []
+    for made in (b"<one/>", b"<two/>", b"<three/>"):
         await database.pool.execute(update, stored)
         async with database.transaction() as connection:
             [tarefa] = [each for each in await emissions.claim(connection, 50, 60.0) if each.id == stored]
+            assert tarefa.antes == tuple(before)  # the maker is told of them
             await intents.prepared(connection, tarefa, made)
+        before.append(made)
         await database.pool.execute("UPDATE nfse_emissao SET lease_until = NULL, proxima_acao_em = now()")
     kept = await row(database, "nfse_emissao", stored)
-    assert (kept["bytes"], kept["bytes_antes"]) == (b"<two/>", [b"<one/>"])
+    assert (kept["bytes"], kept["bytes_antes"]) == (b"<three/>", [b"<one/>", b"<two/>"])
 
 
 @pytest.mark.parametrize(("perguntar", "status"), [(True, "desconhecido"), (False, "pendente")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,14 +13,19 @@ import pytest
 from pydantic import SecretStr
 
 from bot.master_key import vault_of
+from bot.operator.reconcile import channels_of
 from gateway.keys import ChaveRPS
 from gateway.registry import REGISTRY
 from operations.certificate import keep_certificate
 from operations.company import CompanyError, add_company
+from operations.restored import ABSENCES, restore
+from persistence.fiscal import emissions
 from proofs.demo.world import COMPANY
 from proofs.sandbox.paulistana import codes
 from proofs.sandbox.paulistana.rps import Chave
 from proofs.sandbox.paulistana.rules import PaulistanaConfig, Taxpayer
+from state_machine.protocol.channel import Ambiente, Canal
+from state_machine.protocol.emission import Absent
 from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, until
 
 if TYPE_CHECKING:
@@ -192,14 +198,43 @@ async def test_a_note_that_the_city_shows_late_is_not_sent_again(road: Road, cit
     assert any(record.data["fault"] == "leitura_atrasada" for record in city.ledger.of("fault"))
 
 
+async def test_a_note_that_cost_another_is_told_counted_and_kept(road: Road, city: PaulistanaSimulator) -> None:
+    """217: the city hid the first note from both questions for longer than is waited; the same bytes made a second."""
+    city.config = replace(PLAIN, lag_hides_listing=True)
+    city.faults.set("perder_resposta", times=1, about="EnvioRPS")
+    city.faults.set("leitura_atrasada", seconds=600)
+    counted = road.house.metrics.notes_superseded._value.get()
+    person, session = await _confirmed(road)
+    row = await _settled(road, session)
+    chave = ChaveRPS.parse(row["chave_natural"])
+    first, second = city.of_rps(Chave(CCM, chave.serie, chave.numero))
+    assert (first.cancelled_by, second.cancelled) == ("substituicao", None)
+    stored = hashlib.sha256(row["bytes"]).hexdigest()
+    assert [each.data["sha256"] for each in city.ledger.of("nfe.issued")][-2:] == [stored] * 2
+    await _told(person, f"foi cancelada a nota {first.numero}, do mesmo RPS")
+    assert road.house.metrics.notes_superseded._value.get() == counted + 1
+    assert row["erro_mensagem"] == f"the authority voided note {first.numero} for this one"
+    city.faults.clear()
+    async with road.database.transaction() as connection:  # a later look that finds it as it was keeps the reason
+        await emissions.look_at(connection, row["id"])
+    await until(lambda: _looked(road, row["id"], row["versao"]))
+    assert (await _settled(road, session))["erro_mensagem"] == row["erro_mensagem"]
+
+
+async def _looked(road: Road, emissao_id: int, versao: int) -> bool:
+    statement = "SELECT versao > $2 AND lease_until IS NULL FROM nfse_emissao WHERE id = $1"
+    return bool(await road.database.pool.fetchval(statement, emissao_id, versao))
+
+
 async def test_a_refusal_is_told_in_the_words_of_the_city(road: Road, city: PaulistanaSimulator) -> None:
     """306: the code of the service is not of its list."""
     city.config = replace(PLAIN, services=frozenset({"1"}))
+    before = list(city.ledger.of("nfe.cancelled"))
     person, session = await _confirmed(road)
     await _settled(road, session, "rejeitado")
     said = codes.Evento.told("306", "2658").descricao
     assert said in await _told(person, "não foi aceita")
-    assert not [note for note in city.notes.values() if note.cancelled]
+    assert list(city.ledger.of("nfe.cancelled")) == before
 
 
 async def test_the_other_layout_is_taken_once_under_the_same_number(road: Road, city: PaulistanaSimulator) -> None:
@@ -209,6 +244,72 @@ async def test_the_other_layout_is_taken_once_under_the_same_number(road: Road, 
     _, session = await _confirmed(road)
     note = await _one_note(road, city, session)
     assert (note.versao, _sendings(city) - before) == (1, 2)
+
+
+async def test_a_note_is_cancelled_by_chat_though_the_answer_is_lost(road: Road, city: PaulistanaSimulator) -> None:
+    """One reason and one yes; what became of it is asked for, and the city's book has it cancelled by us."""
+    person, session = await _confirmed(road)
+    note = await _one_note(road, city, session)
+    await _told(person, f"NFS-e {note.numero} autorizada")
+    city.faults.set("perder_resposta", times=1, about="CancelamentoNFe")
+    await person.tell(f"cancela a nota {note.numero}")
+    await _offered(person, "Erro na emissão")
+    await person.touch("Erro na emissão")
+    await _offered(person, "Cancelar a nota")
+    await person.touch("Cancelar a nota")
+    await _told(person, f"Nota {note.numero} cancelada")
+    assert city.notes[CCM, note.numero].cancelled_by == "ws"
+
+
+async def _offered(person: Person, title: str) -> None:
+    async def shown() -> bool:
+        bubbles = person.world.meta.bubbles(person.who)
+        return any(button.title == title for bubble in bubbles for button in bubble.buttons)
+
+    await until(shown)
+
+
+async def test_outside_of_production_no_rps_leaves(database_url: str, redis_url: str) -> None:
+    """The city has no test host: a confirmed invoice waits as not sent, and only questions were asked."""
+    config = replace(QUICK, paulistana=PLAIN)
+    async with open_road(database_url, redis_url, config=config, between=_led_there("homologacao")) as apart:
+        await _registered(apart)
+        person = Person(apart.world, new_phone())
+        await add_company(apart.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+        await person.say(unlike())
+        await person.touch("Confirmar")
+        session = (await apart.reached(person, "processando"))["sessao_id"]
+
+        async def refused() -> list[tuple[str, str]]:
+            return await _steps(apart, session)
+
+        assert (await until(refused))[0] == ("submit", "NotSent")
+        async with channels_of(apart.house.settings, apart.database) as channels:
+            gateway = channels.of(Canal("paulistana", Ambiente.HOMOLOGACAO))
+            assert await gateway.find(gateway.key(FORM.cnpj, str(ChaveRPS(CCM, "PROSA", 1)))) == Absent()
+        called = {record.data["operation"] for record in apart.world.paulistana.ledger.of("call")}
+        assert called == {"ConsultaNFe", "ConsultaNFeEmitidas"}
+        assert not apart.world.paulistana.notes
+
+
+async def test_after_a_restore_numbers_go_on_after_the_citys_last(road: Road, city: PaulistanaSimulator) -> None:
+    """Behind more numbers without a note than are walked: the city's list of the days since the copy has it."""
+    _, session = await _confirmed(road)
+    known = ChaveRPS.parse((await _settled(road, session))["chave_natural"]).numero
+    last = known + 2 * ABSENCES
+    city.issue_elsewhere(CCM, FORM.cnpj, serie="PROSA", rps=last)
+    waited: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waited.append(seconds)
+
+    async with channels_of(road.house.settings, road.database) as channels:
+        said = " ".join(await restore(road.database, [], channels, wait=wait))
+    assert f"até o número {last}" in said
+    assert [seconds > AGE + SPACING for seconds in waited] == [True]
+    _, session = await _confirmed(road)
+    await _one_note(road, city, session)
+    assert ChaveRPS.parse((await _settled(road, session))["chave_natural"]).numero == last + 1
 
 
 @pytest.mark.parametrize("regime", ["mei", "simples"])

@@ -38,6 +38,7 @@ from state_machine.protocol.emission import (
 from state_machine.values.documents import CNPJ
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import date, datetime
 
     from gateway.port import Surroundings
@@ -125,7 +126,7 @@ class CityChannel:
     def explain(self, recusa: Rejected) -> Explicacao:
         return Explicacao(f"a cidade disse “{recusa.mensagem}”", None, suporte=True)
 
-    async def prepare(self, payload: bytes, agora: datetime) -> bytes | NotSent:
+    async def prepare(self, payload: bytes, agora: datetime, antes: Sequence[bytes] = ()) -> bytes | NotSent:
         key = self.key(json.loads(payload)["prestador"], json.loads(payload)["chave"])
         result = await self._call(key.prestador, CallKind.QUESTION, "/assinaturas", payload, "PUT")
         if not isinstance(result, Answer) or result.status != 200:

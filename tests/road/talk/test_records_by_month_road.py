@@ -67,6 +67,35 @@ async def test_sums_and_lists_are_by_day_of_issue(road: Road) -> None:
     assert await road.sessions(bia) == []  # no request opened a draft
 
 
+async def test_notes_are_asked_for_by_client(road: Road) -> None:
+    """One client's list and sum, all clients with theirs, and the largest; no cancelled note and nobody else's."""
+    [ana] = await of_new_company(road)
+    [eva] = await of_new_company(road)
+    first = await issued(road, ana, "100")
+    second = await issued(road, ana, "250,50", to=CAFE)
+    third = await issued(road, ana, "70")
+    fourth = await issued(road, ana, "900")
+    await issued(road, eva, "7000")
+    await road.database.pool.execute(
+        "UPDATE nfse_processada p SET status = 'cancelado' FROM nfse_emissao e JOIN usuario u "
+        "ON u.empresa_id = e.prestador_id WHERE e.id = p.emissao_id AND u.telefone = $1 AND p.numero = $2",
+        ana.who,
+        fourth,
+    )
+    listed = (await ana.say("notas da padaria")).text
+    assert all(f"*{numero}* · R$" in listed for numero in (first, third))
+    assert f"*{second}*" not in listed
+    clients = (await ana.say("quais clientes eu tenho?")).text.splitlines()
+    assert clients[0].endswith(": 2.*")
+    assert clients[1] == "• CAFÉ DA ESQUINA INVENTADA LTDA · R$ 250,50 · 1 nota"
+    assert clients[2].endswith("· R$ 170,00 · 2 notas")
+    assert f"*{second}* · R$ 250,50 · CAFÉ" in (await ana.say("qual foi a nota mais cara?")).text
+    assert f"*{first}* · R$ 100,00" in (await ana.say("a maior nota da padaria")).text
+    assert "R$ 170,00" in (await ana.say("quanto fiz pra padaria este ano")).text
+    assert "Não achei nota para “oficina”" in (await ana.say("notas da oficina")).text
+    assert len(await road.sessions(ana)) == 4  # no question opened a draft
+
+
 async def test_files_are_found_by_number_and_by_client(road: Road) -> None:
     """The XML of one number, the PDF of one client's last note; no note of another client is sent instead."""
     [ana] = await of_new_company(road)

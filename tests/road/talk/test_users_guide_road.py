@@ -54,6 +54,8 @@ AFTER_A_NOTE: Final = {
     "quanto já emiti em outubro": "outubro",
     "quanto faturei pra padaria esse ano": "R$ 1.500,00 para padaria",
     "total do ano": "R$ 1.500,00",
+    "quais clientes": "R$ 1.500,00 · 1 nota",
+    "a maior nota": "R$ 1.500,00",
     "notas de setembro": "setembro",
     "quanto falta pro limite do mei": "limite",
     "a nota saiu errada": "Cancelar e refazer",

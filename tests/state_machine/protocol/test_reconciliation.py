@@ -25,16 +25,21 @@ from state_machine.protocol.emission import (
     Unknown,
 )
 from state_machine.protocol.reconciliation import (
+    ABSENCE_HOLDS,
     ABSENT_TWICE_AFTER,
     ASKED_PAUSE,
     ASSENTADOS,
     CONTENT_WITHIN,
     GIVE_UP_ASKING_AFTER,
     MOST_REFUSALS,
+    Anterior,
+    Parecer,
+    absent_long_ago,
     after_query,
     after_send,
     count_earlier,
     in_error,
+    judge,
     may_send,
     must_ask,
     without_call,
@@ -498,6 +503,30 @@ def test_where_a_resend_voids_the_first_note_old_absences_do_not_count(put_off) 
     assert put_off(sure, AGORA, POLITICA).andamento.status is S.PENDENTE  # an authority that is unique on the key
     first = andamento(S.PENDENTE)  # never sent: nothing can be voided
     assert put_off(first, AGORA, CIDADE).andamento.status is S.PENDENTE
+
+
+def test_a_resend_that_comes_late_is_asked_about_anew() -> None:
+    """Whoever was to send it died: hours later nobody knows what became of the key meanwhile."""
+    sure = andamento(S.PENDENTE, duvida=True, envios=1, rodadas=1)
+    late = ABSENCE_HOLDS + timedelta(seconds=1)
+    passo = absent_long_ago(sure, late, AGORA, CIDADE)
+    assert passo is not None
+    assert (passo.status, passo.daqui, passo.andamento.ausencias) == (S.DESCONHECIDO, 0.0, 0)
+    assert absent_long_ago(sure, ABSENCE_HOLDS, AGORA, CIDADE) is None
+    assert absent_long_ago(sure, late, AGORA, POLITICA) is None
+    assert absent_long_ago(andamento(S.PENDENTE), late, AGORA, CIDADE) is None  # nothing ever left
+
+
+def test_a_refusal_that_tells_of_a_note_leaves_doubt_where_a_resend_voids_it() -> None:
+    """It stands once the key was absent often enough; a next attempt under that number waits for as many again."""
+    double = Duplicate(recusa=Rejected("338", ("338",)))
+    for politica, leaves in ((CIDADE, Parecer.AUSENTE), (POLITICA, Parecer.ENVIA)):
+        passo, agora = after_send(andamento(S.PENDENTE), double, AGORA, politica), AGORA
+        while passo.daqui is not None:
+            agora += timedelta(seconds=passo.daqui)
+            passo = after_query(passo.andamento, Absent(), agora, politica)
+        assert (passo.status, passo.aviso) == (S.REJEITADO, "rejeitada")
+        assert judge(Anterior(1, passo.andamento, None), Absent(), agora, politica) is leaves
 
 
 def test_a_note_in_the_answer_is_adopted_and_tells_which_one_it_voided() -> None:

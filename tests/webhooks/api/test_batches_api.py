@@ -72,12 +72,13 @@ async def test_a_list_is_taken_in_and_shown(erp: Erp) -> None:
     first = await erp.ask("GET", f"/lotes/{lote}/linhas?limite=2")
     assert first.body["itens"][0] == {
         "linha": 2,
-        "estado": "PENDING",
+        "estado": "pendente",
         "email": "ana@test.com.br",
         "problemas": [],
         "avisos": [],
         "igual_a": None,
     }
+    assert first.body["itens"][1]["estado"] == "invalida"
     assert first.body["itens"][1]["problemas"][0]["codigo"] == "email_invalido"
     rest = await erp.ask("GET", f"/lotes/{lote}/linhas?limite=2&cursor={first.body['proximo']}")
     assert [row["linha"] for row in rest.body["itens"]] == [6]

@@ -162,6 +162,7 @@ def situation(caso: Caso, registro: CaseTimeline) -> SituacaoDaSessao:
         motivo=_reason(registro) or labels.motivo(emissao.erro_mensagem if emissao else None),
         nossa=s.pendente is None,
         troca_recusada=caso.troca_recusada,
+        anulada=labels.anulada(emissao.erro_mensagem if emissao else None),
         suspensa=s.envio_suspenso,
         atendente=s.atendente,
         pediu=s.pessoa_motivo,

@@ -12,7 +12,7 @@ from state_machine.invoice.session import Estado
 from state_machine.invoice.summary import fim
 from state_machine.protocol.emission import StatusEmissao
 from webhooks.console.render.format import duration
-from webhooks.console.render.labels import da_equipe, por_que_pediu
+from webhooks.console.render.labels import da_equipe, por_esta, por_que_pediu
 
 Tom = Literal["good", "busy", "bad", "off"]
 
@@ -58,6 +58,7 @@ class SituacaoDaSessao:
     nota: str | None = None  # how the issued note stands: see ``StatusNota``
     substituta: str | None = None  # the number of the note that took its place
     motivo: str | None = None
+    anulada: str | None = None  # the number of the note that the city cancelled for this one
     suspensa: str | None = None
     atendente: str | None = None
     nao_entregue: str | None = None
@@ -76,6 +77,7 @@ RECUSA_NOSSA: Final = (
     "ou troque o certificado, e use Reprocessar (supervisor). Os dados confirmados estão guardados; a pessoa não "
     "repete nada."
 )
+ANULADA: Final = "Veja com a pessoa qual das duas o cliente recebeu, e quem mais usa este RPS: a série é só da Prosa."
 CREDENCIAL: Final = (
     "Avise quem opera; a nota sai sozinha quando a credencial voltar, ou na hora com Voltar a enviar, na página da "
     "empresa (supervisor)."
@@ -133,6 +135,8 @@ def _aprovado(s: SituacaoDaSessao) -> Frase:
         case StatusNota.CANCELAMENTO_PENDENTE:
             texto = f"{nota} foi autorizada; o cancelamento está com a prefeitura."
             return Frase(texto, "Até ela responder, a nota vale.", "busy")
+        case _ if s.anulada:
+            return Frase(f"{nota} foi autorizada, e {por_esta(s.anulada)}.", ANULADA, "bad")
         case _:
             return Frase(f"{nota} foi autorizada.", "Nada a fazer.", "good")
 

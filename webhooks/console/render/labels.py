@@ -174,6 +174,7 @@ OPERACOES: Final[Mapping[str, str]] = {
 }
 
 # What the program notes about itself in English, as staff read it; anything else is somebody's own words.
+_ANULADA: Final = re.compile(r"the authority voided note (\S+) for this one")
 _NOTADOS: Final[Mapping[str, str]] = {
     "no result within 24 h": "24 horas sem resultado",
     "24 h window closed": "a janela de 24 horas da Meta fechou",
@@ -181,6 +182,7 @@ _NOTADOS: Final[Mapping[str, str]] = {
     "absent at the gateway": "não existe no gateway",
     "absent once": "o gateway disse uma vez que não existe",
     "absent": "o gateway diz que não existe",
+    "absent too long ago": "não existia, mas faz tempo: a Prosa pergunta de novo antes de enviar",
     "absent twice: sending the stored bytes again": "não existe, com certeza: os mesmos dados saem de novo",
     "accepted by nobody for 24 h": "24 horas sem que ninguém aceitasse o envio",
     "no longer wanted; accepted by nobody": "a pessoa não quer mais, e ninguém tinha aceitado",
@@ -263,10 +265,24 @@ def motivo(texto: str | None) -> str | None:
     if texto.startswith(_DIFERE):
         campo = texto.removeprefix(_DIFERE)
         return f"a nota no gateway tem {_OUTRO.get(campo, f'outro {campo}')}"
+    if numero := anulada(texto):
+        return por_esta(numero)
     for final, dito in _FINAIS.items():
         if texto.endswith(final):
             return texto.removesuffix(final) + dito
     return _NOTADOS.get(texto) or legivel(texto)
+
+
+def anulada(texto: str | None) -> str | None:
+    """Return the number of the note that was cancelled for this one, of a stored reason; ``None`` where none was."""
+    found = _ANULADA.fullmatch(texto or "")
+    return found[1] if found else None
+
+
+def por_esta(numero: str) -> str:
+    """Say that the city cancelled another note for this one; its number is ``?`` where it named none."""
+    qual = "outra nota" if numero == "?" else f"a nota {numero}"
+    return f"com ela a prefeitura cancelou {qual}, do mesmo RPS"
 
 
 def da_equipe(texto: str) -> str:

@@ -16,7 +16,7 @@ from proofs.diagrams.session import example
 from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import requests as pedidos
-from state_machine.catalogue.records import Emitidas
+from state_machine.catalogue.records import DeCliente, Emitida, Emitidas
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate
 from state_machine.invoice.session import Estado, Sessao
@@ -126,6 +126,14 @@ class Remembered:
     async def issued_in(self, mes: MesOuAno) -> bool:
         """Nor was a note of any month."""
         return False
+
+    async def largest(self, periodo: MesOuAno, documento: str | None = None) -> Emitida | None:
+        """So none is the largest."""
+        return None
+
+    async def of_clients(self, periodo: MesOuAno) -> list[DeCliente]:
+        """Nor was anybody invoiced."""
+        return []
 
     async def issued(self, periodo: MesOuAno, documento: str | None = None) -> Emitidas:
         """Nothing was issued in any month."""

@@ -29,10 +29,18 @@ quanto entrou de nota esse mês|valor total das notas de novembro
 a lista de novembro|lista de notas|me manda a lista das notas|quais notas eu emiti esse mês|notas de outubro
 me mostra as notas do mês passado|relação das notas de novembro|quais foram as últimas notas|notas emitidas esse mês
 quero ver minhas notas|lista as notas do cnpj 12.345.678/0001-95|todas as notas desse ano
+notas da padaria|as notas da padaria do zé
 extrato das notas|que notas já saíram esse mês|notas que eu tirei pra padaria|ver notas de 10/2026|histórico de notas
 """,
     RequestKind.FECHAMENTO: """
 relatório de novembro|fechamento de novembro|manda o relatório do mês pro meu contador|todos os xml do mês
+""",
+    RequestKind.CLIENTES: """
+quais clientes|quais clientes eu tenho?|meus clientes|lista de clientes|quantos clientes eu tenho esse ano?
+lista dos meus clientes|clientes do ano
+""",
+    RequestKind.MAIOR: """
+a maior|qual foi a nota mais cara?|a maior nota do mês|qual a maior nota de outubro?|a maior nota da padaria
 """,
     RequestKind.STATUS: """
 a nota saiu?|saiu a nota?|já saiu?|e a nota, saiu?|minha nota tá pronta?|ta pronta?|cadê a nota|como ta a nota?
@@ -67,6 +75,14 @@ async def test_each_wording_reaches_its_register(tipo: RequestKind, texto: str) 
     assert ([pedido.numero] if pedido.numero else []) == numbered
 
 
+def test_a_model_that_knows_only_lists_and_sums_changes_no_question_for_clients() -> None:
+    """What it has no name for it calls by the nearest one."""
+    for texto, tipo in (("quais clientes eu tenho?", RequestKind.CLIENTES), ("a maior nota", RequestKind.MAIOR)):
+        pedido = read_request(texto, named=RequestKind.MINHAS_NOTAS)
+        assert pedido is not None
+        assert pedido.tipo is tipo
+
+
 def test_nothing_else_that_people_wrote_is_taken_for_one_whole() -> None:
     """No order, answer, question or goodbye of the authors is made of the registers' words alone."""
     lines = [json.loads(line) for file in AUTHORS.rglob("*.jsonl") for line in file.read_text().splitlines()]
@@ -79,6 +95,10 @@ def test_nothing_else_that_people_wrote_is_taken_for_one_whole() -> None:
     "texto",
     [
         "outubro",
+        "nota da padaria",
+        "notas pra padaria",
+        "clientes",
+        "maior de idade",
         "2050",
         "manda de novo a nota de 500 pra padaria",
         "relatório de vendas da loja",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import pytest_asyncio
 
+from operations import restored
 from operations.protocol import CommandRefusedError
 from operations.restored import MOST_SKIPPED, restore
 from persistence.batches import records, work
@@ -16,11 +20,15 @@ from persistence.fiscal import numbering
 from persistence.fiscal.numbering import Sequencia
 from persistence.tables.base import metadata
 from persistence.witness import Witness
+from state_machine.protocol.audit import Pagina
+from state_machine.protocol.emission import CannotTell, Nota, Situacao
 from tests.made_batches import QUEM, confirmed
 from tests.stored_work import clear, emission, row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from gateway.port import FiscalGateway
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -85,6 +93,44 @@ async def test_the_same_words_again_take_what_was_left(database: Database) -> No
     said = await restore(database, [f"{number}:510", f"{other}:5"])
     assert [line for line in said if "pulados" in line] == [f"Sequência {other}: 4 números pulados."]
     assert await _doubts(database, company) == (None, None)
+
+
+class _Lists:
+    """A channel that lists notes by days, two to a page; ``asked`` are the days of each call."""
+
+    def __init__(self, *notas: Nota, silent: bool = False) -> None:
+        self.notas, self.silent, self.asked = notas, silent, list[tuple[date, date]]()
+
+    def key_for(self, numero: int) -> str:
+        return f"07:{numero}"
+
+    async def listing(self, _cnpj: str, inicio: date, fim: date, cursor: str | None) -> Pagina | CannotTell:
+        self.asked.append((inicio, fim))
+        first = int(cursor or 0)
+        page = self.notas[first : first + 2]
+        return CannotTell("HTTP 502") if self.silent else Pagina(page, str(first + 2) if len(page) == 2 else None)
+
+
+async def test_a_list_is_read_from_what_the_copy_knows_to_today(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All its pages, a month at a time; what has another key is no number of ours, and no answer is no list."""
+    sequencia, _ = await _sequence(database)
+    await database.pool.execute("UPDATE nfse_emissao SET criado_em = now() - interval '70 days'")
+    monkeypatch.setattr(restored, "_under", lambda _begun, numero, _today: numero)
+    notas = [
+        Nota(f"n{n}", key, Situacao.AUTORIZADA, numero_rps=n) for n, key in ((1, "07:1"), (2, "08:2"), (3, "07:3"))
+    ]
+    begun = cast("Any", SimpleNamespace(sequencia=replace(sequencia, serie="07"), empresa=SimpleNamespace(cnpj="1")))
+    lists, now = _Lists(*notas), datetime.now(UTC)
+    found = await restored._by_days(database, cast("FiscalGateway", lists), begun, now)
+    assert found.keys() == {("3550308", "7", 1), ("3550308", "7", 3)}
+    asked = list(dict.fromkeys(lists.asked))
+    assert all((fim - inicio).days <= 30 for inicio, fim in asked)
+    assert [later[0] - sooner[1] for sooner, later in pairwise(asked)] == [timedelta(days=1)] * (len(asked) - 1)
+    assert (asked[-1][1] - asked[0][0]).days == 70
+    with pytest.raises(restored._UntoldError, match="HTTP 502"):
+        await restored._by_days(database, cast("FiscalGateway", _Lists(silent=True)), begun, now)
 
 
 async def test_another_copy_is_another_restore(database: Database) -> None:

@@ -7,6 +7,7 @@ import pytest
 from state_machine.invoice.session import Estado
 from state_machine.protocol.emission import StatusEmissao
 from webhooks.console.pages.why import SituacaoDaSessao, por_que
+from webhooks.console.render import labels
 
 SAYS = {
     Estado.COLETA: "ainda não deu nenhum dado",
@@ -40,6 +41,16 @@ def test_every_state_has_its_sentence(estado: Estado) -> None:
     assert SAYS[estado] in frase.texto
     assert frase.conselho.endswith(".")
     assert "None" not in frase.texto + frase.conselho
+
+
+@pytest.mark.parametrize(("numero", "which"), [("41", "a nota 41"), ("?", "outra nota")])
+def test_a_note_that_cost_another_is_for_people(numero: str, which: str) -> None:
+    """The city cancelled one for it: the stored reason says which, and somebody finds out why."""
+    stored = f"the authority voided note {numero} for this one"
+    frase = por_que(_situation(Estado.APROVADO, anulada=labels.anulada(stored)))
+    assert frase.texto == f"A nota 1042 foi autorizada, e com ela a prefeitura cancelou {which}, do mesmo RPS."
+    assert (frase.tom, which in str(labels.motivo(stored))) == ("bad", True)
+    assert labels.anulada("ReadTimeout") is labels.anulada(None) is None
 
 
 @pytest.mark.parametrize("status", [None, *StatusEmissao])
