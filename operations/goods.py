@@ -9,22 +9,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from gateway.nfe.adapter import Sefaz
+from gateway.nfe.outcome import Encerrado
+from gateway.registry import Channels
 from operations.channel import company_of
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
 from persistence.audit.records import COMMAND_LINE, Author
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
+from persistence.fiscal import numbering
+from persistence.fiscal.numbering import Modelo, NumeroOcupadoError, Sequencia
 from persistence.people import goods
+from persistence.people.channels import chosen
 from persistence.people.goods import MOST
-from state_machine.goods import COLUNAS, Produto, ProdutoInvalido, produto
+from state_machine.goods import COLUNAS, Produto, ProdutoInvalido, checked
+from state_machine.protocol.channel import TipoDocumento
+from state_machine.protocol.emission import Absent, Rejected, Unknown
 from state_machine.values.money import formata_brl
+from state_machine.values.text import single_line
 
 LARGEST: Final = 5_000_000  # bytes of a list of products
+_ASKED: Final = "inutilização pedida"  # begins the reason of a number whose answer is not known
 _SHOWN: Final = 20  # rows that are refused, each with its sentence
-_CODES_OF_MEI: Final = frozenset({"102", "300", "400"})  # NT 2024.001; 103 and 500 are no MEI's
-_CODES_OF_SIMPLES: Final = frozenset({"102", "103", "300", "400", "500"})
-_ST_ALREADY_PAID: Final = "500"
 
 
 async def add(database: Database, cnpj: str, dados: Mapping[str, str]) -> list[str]:
@@ -75,6 +82,63 @@ async def remove(database: Database, cnpj: str, codigo: str) -> list[str]:
     return [f"{company.razao_social}: {codigo} não é mais oferecido; as notas já emitidas ficam como são."]
 
 
+async def close_numbers(
+    database: Database, channels: Channels, *, cnpj: str, modelo: str, serie: int, numeros: range, motivo: str
+) -> list[str]:
+    """Have the authority close numbers that have no note (inutilização); returns only where it answered 102.
+
+    They are void here before it is asked, so that no invoice takes one meanwhile; a certain refusal takes that back.
+    Raises ``CommandRefusedError``.
+    """
+    tipo = {"55": TipoDocumento.PRODUTO, "65": TipoDocumento.CONSUMIDOR}[modelo]
+    texto = single_line(motivo)
+    if not 15 <= len(texto) <= 255:  # noqa: PLR2004 - xJust
+        raise CommandRefusedError("--motivo tem de 15 a 255 letras. Nada mudou.")
+    pedido = f"{_ASKED}: {texto}"
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        gateway = channels.of(await chosen(connection, company.id, tipo))
+        if gateway.natureza.documento is not tipo or not isinstance(gateway, Sefaz):
+            raise CommandRefusedError(f"{company.razao_social} não emite pelo modelo {modelo}. Nada mudou.")
+        place = company.municipio_ibge[:2]
+        sequencia = Sequencia(company.id, place, str(serie), gateway.ambiente, Modelo(modelo))
+        given = {numero: (why, chave) for numero, why, chave in await numbering.given(connection, sequencia, numeros)}
+        asked = [why for why, _ in given.values() if why is not None and why.startswith(_ASKED)]
+        again = len(asked) == len(numeros)
+        if again:
+            pedido = asked[0]
+        else:
+            try:
+                await numbering.void(connection, sequencia, numeros, pedido)
+            except NumeroOcupadoError as error:
+                raise CommandRefusedError(
+                    "Algum destes números tem nota, pode vir a ter, já está explicado ou nunca foi dado. Nada mudou."
+                ) from error
+    for numero, (_, chave) in given.items() if not again else ():
+        if chave is not None and not isinstance(await gateway.find(gateway.key(company.cnpj, chave)), Absent):
+            await _restate(database, sequencia, numeros, pedido, None)
+            raise CommandRefusedError(f"A Sefaz não confirmou que o número {numero} está sem nota. Nada mudou.")
+    answer = await gateway.close_numbers(company.cnpj, company.municipio_ibge, serie, numeros, texto)
+    told = f"{numeros.start}" if len(numeros) == 1 else f"{numeros.start} a {numeros.stop - 1}"
+    if isinstance(answer, Encerrado):
+        await _restate(database, sequencia, numeros, pedido, f"inutilizado na Sefaz: {texto}")
+        if answer.antes:
+            raise CommandRefusedError(f"{told}: a Sefaz já tinha estes números inutilizados. Ficam explicados aqui.")
+        return [f"{told}: inutilizado na Sefaz (102), protocolo {answer.protocolo or 'sem número'}."]
+    if isinstance(answer, Unknown):
+        raise CommandRefusedError(
+            f"{told}: a Sefaz não respondeu ({answer.motivo}). Nenhuma nota usa estes números; peça de novo para saber."
+        )
+    await _restate(database, sequencia, numeros, pedido, None)
+    why = answer.mensagem if isinstance(answer, Rejected) else answer.motivo
+    raise CommandRefusedError(f"{told}: a Sefaz não inutilizou: {why}. Nada mudou.")
+
+
+async def _restate(database: Database, sequencia: Sequencia, numeros: range, de: str, para: str | None) -> None:
+    async with database.transaction() as connection:
+        await numbering.restate(connection, sequencia, numeros, de, para)
+
+
 def read_list(nome: str, content: bytes, regime: str) -> list[Produto]:
     """Read a list of products, CSV or XLSX. Raises ``CommandRefusedError``, which names each row and field."""
     if len(content) > LARGEST:
@@ -104,17 +168,6 @@ def read_list(nome: str, content: bytes, regime: str) -> list[Produto]:
     if not found:
         raise CommandRefusedError("A lista não tem nenhum produto. Nada mudou.")
     return list(found.values())
-
-
-def checked(dados: dict[str, str], regime: str) -> Produto:
-    """Read a product of a company of this regime. Raises ``ProdutoInvalido``."""
-    novo = produto(dados)
-    known = _CODES_OF_MEI if regime == "mei" else _CODES_OF_SIMPLES
-    if novo.csosn not in known:
-        raise ProdutoInvalido("csosn", f"{novo.csosn} não serve; desta empresa são {', '.join(sorted(known))}")
-    if (novo.csosn == _ST_ALREADY_PAID) != novo.cfop.startswith("54"):
-        raise ProdutoInvalido("cfop", "o CSOSN 500 vai com o CFOP 5405, e os outros com 5101 ou 5102")
-    return novo
 
 
 async def _keep(connection: Connection, company: Any, novos: Sequence[Produto], author: Author) -> None:

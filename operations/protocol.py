@@ -133,6 +133,7 @@ def _refusal(row: Any, *, repaired: bool) -> str | None:
     return None
 
 
+_MOST_AT_ONCE = 10_000  # numbers of one explanation
 _RANGE = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
 
 
@@ -157,18 +158,24 @@ async def numbering_report(database: Database) -> list[str]:
     return lines or ["Nenhuma sequência: o gateway numera (prosa empresa add … --serie-rps muda isso)."]
 
 
+def number_range(texto: str) -> range | None:
+    """Read "12" or "12-14" as typed; ``None`` for anything else."""
+    found = _RANGE.fullmatch(texto.strip())
+    made = range(int(found[1]), int(found[2] or found[1]) + 1) if found else range(0)
+    return made if 0 < len(made) <= _MOST_AT_ONCE else None
+
+
 async def explain(database: Database, sequencia_id: int | None, numeros: str, motivo: str) -> list[str]:
     """Store why no note will ever come of these numbers; refused while one may."""
-    found = _RANGE.fullmatch(numeros.strip())
+    found = number_range(numeros)
     if found is None or sequencia_id is None or not motivo.strip():
         raise CommandRefusedError("Diga --explicar 12 ou 12-14, --sequencia e --motivo; nada mudou.")
-    de, ate = int(found[1]), int(found[2] or found[1])
     try:
         async with database.transaction() as connection:
             conhecidas = {c.id: c.sequencia for c in await numbering.sequences(connection)}
             if sequencia_id not in conhecidas:
                 raise CommandRefusedError(f"Não há sequência {sequencia_id}; nada mudou.")
-            await numbering.void(connection, conhecidas[sequencia_id], range(de, ate + 1), motivo.strip())
+            await numbering.void(connection, conhecidas[sequencia_id], found, motivo.strip())
     except NumeroOcupadoError as error:
         raise CommandRefusedError(
             f"{numeros}: algum deles tem nota, pode vir a ter, ou nunca foi dado; nada mudou."

@@ -24,6 +24,9 @@ NOMES: Final[dict[str, str]] = {"nfe": "NF-e", "nfce": "NFC-e"}
 ITENS_MAX: Final = 990  # MOC 7.0, det@nItem
 QUANTIDADE_MAX: Final = Decimal(10**6)  # exclusive; more in one item is a slip
 NENHUM: Final = "[]"  # ``dump`` of no items: a draft whose items are all in doubt
+_CODES_OF_MEI: Final = frozenset({"102", "300", "400"})  # NT 2024.001; 103 and 500 are no MEI's
+_CODES_OF_SIMPLES: Final = frozenset({"102", "103", "300", "400", "500"})
+_ST_ALREADY_PAID: Final = "500"
 _KEPT: Final = 256  # drafts whose items are not read again
 _TEXTO_MAX: Final = 120  # characters of xProd
 _DECIMAL: Final = re.compile(r"[0-9]{1,7}(?:[.,][0-9]{1,4})?")
@@ -106,6 +109,17 @@ def produto(dados: dict[str, str]) -> Produto:
         unidade=limpos["unidade"].upper(),
         preco=preco(limpos["preco"]),
     )
+
+
+def checked(dados: dict[str, str], regime: str) -> Produto:
+    """Read a product of a company of this regime. Raises ``ProdutoInvalido``."""
+    novo = produto(dados)
+    known = _CODES_OF_MEI if regime == "mei" else _CODES_OF_SIMPLES
+    if novo.csosn not in known:
+        raise ProdutoInvalido("csosn", f"{novo.csosn} não serve; desta empresa são {', '.join(sorted(known))}")
+    if (novo.csosn == _ST_ALREADY_PAID) != novo.cfop.startswith("54"):
+        raise ProdutoInvalido("cfop", "o CSOSN 500 vai com o CFOP 5405, e os outros com 5101 ou 5102")
+    return novo
 
 
 def preco(texto: str) -> Decimal:

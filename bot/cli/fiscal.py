@@ -24,7 +24,7 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     empresa.command("verificar")(verificar)
     app.command()(reprocessar)
     app.command()(enviar)
-    app.command()(numeracao)
+    app.add_typer(numeros, name="numeracao")
     app.command()(restaurado)
     app.command()(idempotencia)
     app.command()(fechamento)
@@ -194,14 +194,21 @@ def enviar(
     on_database(lambda database: send_stored(database, id_integracao))
 
 
+numeros = typer.Typer(help="Mostra as sequências de números e seus buracos; explica, bloqueia, inutiliza.")
+
+
+@numeros.callback(invoke_without_command=True)
 def numeracao(
+    ctx: typer.Context,
     explicar: Annotated[str | None, typer.Option(help="Números a explicar, como 12 ou 12-14.")] = None,
     sequencia: Annotated[int | None, typer.Option(help="De qual sequência (o número da primeira coluna).")] = None,
     motivo: Annotated[str, typer.Option(help="Por que esses números nunca terão nota, ou por que bloquear.")] = "",
     bloquear: Annotated[bool, typer.Option("--bloquear", help="Não dá mais números desta sequência.")] = False,
     desbloquear: Annotated[bool, typer.Option("--desbloquear", help="Volta a dar números desta sequência.")] = False,
 ) -> None:
-    """Mostra as sequências de RPS e seus buracos; ou explica um buraco, bloqueia ou libera uma sequência."""
+    """Mostra as sequências de números e seus buracos; ou explica um buraco, bloqueia ou libera uma sequência."""
+    if ctx.invoked_subcommand is not None:
+        return
     from operations.protocol import block, explain
     from operations.protocol import numbering_report as of_numbers
 
@@ -211,6 +218,34 @@ def numeracao(
         on_database(of_numbers)
     else:
         on_database(lambda database: explain(database, sequencia, explicar, motivo))
+
+
+@numeros.command("inutilizar")
+def inutilizar(
+    empresa: Annotated[str, typer.Option(help="CNPJ da empresa.")],
+    modelo: Annotated[str, typer.Option(help="55 (NF-e) ou 65 (NFC-e).")],
+    serie: Annotated[int, typer.Option(help="Série, como 1.", min=1, max=889)],
+    numeros: Annotated[str, typer.Option(help="Números sem nota, como 5 ou 5-6.")],
+    motivo: Annotated[str, typer.Option(help="Por quê, em 15 a 255 letras; vai para a Sefaz.")],
+) -> None:
+    """Fecha na Sefaz números que nunca terão nota; termina com 0 só se ela respondeu 102."""
+    from operations.goods import close_numbers
+    from operations.protocol import number_range
+
+    found = number_range(numeros)
+    if found is None or modelo not in {"55", "65"}:
+        fail("Diga --modelo 55 ou 65 e --numeros 5 ou 5-6. Nada mudou.")
+    chosen = settings(quiet=True)
+
+    async def work(database: Database) -> list[str]:
+        from bot.operator.reconcile import channels_of
+
+        async with channels_of(chosen, database) as channels:
+            return await close_numbers(
+                database, channels, cnpj=empresa, modelo=modelo, serie=serie, numeros=found, motivo=motivo
+            )
+
+    on_database(work, chosen)
 
 
 def restaurado(

@@ -122,6 +122,16 @@ SELECT min(numero) AS de, max(numero) AS ate FROM (
 """)  # noqa: S608 - both parts are constants of this module
 
 
+_GIVEN = sa.text(f"""
+SELECT u.numero, u.motivo, e.chave_natural AS chave FROM numeracao n JOIN numeracao_uso u ON u.numeracao_id = n.id
+LEFT JOIN nfse_emissao e ON e.id = u.emissao_id
+WHERE {_SEQUENCE} AND u.numero BETWEEN :de AND :ate ORDER BY u.numero
+""")  # noqa: S608 - the part is a constant of this module
+_RESTATE = sa.text(f"""
+UPDATE numeracao_uso u SET motivo = CAST(:motivo AS text),
+    inutilizado_em = CASE WHEN CAST(:motivo AS text) IS NULL THEN NULL ELSE now() END
+FROM numeracao n WHERE n.id = u.numeracao_id AND u.numero BETWEEN :de AND :ate AND u.motivo = :era AND {_SEQUENCE}
+""")  # noqa: S608 - the part is a constant of this module
 _SEQUENCES = sa.text("""
 SELECT n.id, e.razao_social, n.empresa_id, n.municipio, n.serie, n.ambiente, n.modelo, n.primeiro, n.ultimo,
     n.bloqueado
@@ -203,6 +213,20 @@ async def void(connection: Connection, sequencia: Sequencia, numeros: range, mot
     voided = await connection.execute(_VOID, {**values, "rejeitado": StatusEmissao.REJEITADO})
     if voided.rowcount != len(numeros):
         raise NumeroOcupadoError(numeros)
+
+
+async def given(
+    connection: Connection, sequencia: Sequencia, numeros: range
+) -> list[tuple[int, str | None, str | None]]:
+    """Return of these numbers those that were given out: number, why it is void, and the key of its intent."""
+    values = {**asdict(sequencia), "de": numeros.start, "ate": numeros.stop - 1}
+    return [(row.numero, row.motivo, row.chave) for row in await connection.execute(_GIVEN, values)]
+
+
+async def restate(connection: Connection, sequencia: Sequencia, numeros: range, de: str, para: str | None) -> None:
+    """Give numbers that are void for the reason ``de`` another one, or with ``None`` make them no longer void."""
+    values = {**asdict(sequencia), "de": numeros.start, "ate": numeros.stop - 1, "era": de, "motivo": para}
+    await connection.execute(_RESTATE, values)
 
 
 async def gaps(connection: Connection, sequencia: Sequencia) -> list[range]:

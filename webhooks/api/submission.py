@@ -31,7 +31,6 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from operations.goods import checked
 from operations.month import marked_name
 from persistence.api import approvals, entities, keys
 from persistence.api.entities import LARGEST_ID, UnderWayError
@@ -49,6 +48,7 @@ from state_machine.goods import (
     ITENS_MAX,
     Item,
     ProdutoInvalido,
+    checked,
     dump,
     itens,
     preco,
