@@ -75,6 +75,11 @@ class Item(Produto):
         return f"{numero(self.quantidade)} {self.texto}"
 
 
+def nome_da_nota(canal: str | None) -> str:
+    """Return what people call the note of a channel or model: "NF-e", "NFC-e", else "NFS-e"."""
+    return NOMES.get(canal or "", "NFS-e")
+
+
 def numero(quantidade: Decimal) -> str:
     """Return a quantity as people write it: "3", "0,5"."""
     texto = f"{quantidade:f}"

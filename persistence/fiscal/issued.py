@@ -13,6 +13,7 @@ from persistence.db.connection import Connection
 from persistence.people.channels import counts
 from persistence.tables import cliente_tomador, conversas, empresa, nfse_emissao, nfse_processada, session_snapshot
 from state_machine.cancellation.machine import NotaEmitida, StatusNota
+from state_machine.goods import nome_da_nota
 from state_machine.protocol.emission import StatusEmissao
 
 SOMEBODY = "outra pessoa da empresa"  # where the conversation that made a note has no name
@@ -36,6 +37,7 @@ _SELECT = (
         nfse_processada.c.criado_em,
         nfse_emissao.c.valor_servico,
         nfse_emissao.c.tomador_documento,
+        nfse_emissao.c.canal,
         cliente_tomador.c.razao_social,
         session_snapshot.c.conversa,
         session_snapshot.c.sessao_id,
@@ -135,6 +137,7 @@ def _nota(row: Any, conversa: str | None) -> NotaEmitida:
         row.quem if conversa is not None and row.conversa != conversa else None,
         row.sessao_id if row.conversa == conversa else None,
         row.substituta,
+        nome_da_nota(row.canal),
     )
 
 

@@ -16,6 +16,7 @@ from persistence.people.channels import canal_of, counts
 from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, session_snapshot
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue.requests import NotaListada
+from state_machine.goods import nome_da_nota
 from state_machine.protocol.channel import Canal
 from state_machine.protocol.emission import Arquivo, Nota, StatusEmissao
 
@@ -200,6 +201,7 @@ async def listed(connection: Connection, conversa: str, empresa_id: int, limit: 
             sessao=row.sessao_id,
             competencia=row.competencia,
             substituta=row.substituta,
+            tipo=nome_da_nota(row.canal),
         )
         for row in await connection.execute(statement, values)
     ]

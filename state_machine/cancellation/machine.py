@@ -77,7 +77,7 @@ class NotaEmitida:
 
     ``feita_por`` is who made it, where that was another conversation than the one that it is told to; ``sessao_id`` is
     the session that it was made in, ``None`` where that was another conversation's. ``substituta`` is the number of the
-    note that took its place.
+    note that took its place, ``tipo`` what people call such a note.
     """
 
     emissao_id: int
@@ -90,6 +90,7 @@ class NotaEmitida:
     feita_por: str | None = None
     sessao_id: str | None = None
     substituta: str | None = None
+    tipo: str = "NFS-e"
 
 
 @dataclass(frozen=True, slots=True)

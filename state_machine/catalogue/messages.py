@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from state_machine.goods import nome_da_nota
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.session import DIZER, Botao, Estado, Mensagem, Sessao
@@ -215,7 +216,8 @@ def autorizada(sessao: Sessao, numero: str) -> str:
     """Caption of the PDF: the result in one line."""
     rascunho = sessao.rascunho
     nome = apara(rascunho.tomador_nome or formata_documento(rascunho.validado(Campo.DOCUMENTO) or ""), _NOME_MAX)
-    return f"NFS-e {numero} autorizada · {formata_brl(rascunho.valor_servico)} · {nome}"
+    tipo = nome_da_nota(rascunho.validado(Campo.MODELO))
+    return f"{tipo} {numero} autorizada · {formata_brl(rascunho.valor_servico)} · {nome}"
 
 
 def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:

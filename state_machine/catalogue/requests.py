@@ -49,6 +49,7 @@ class NotaListada:
     sessao: str | None = None  # that made it
     competencia: date | None = None
     substituta: str | None = None  # the number of the note that took its place
+    tipo: str = "NFS-e"
 
     @property
     def cliente(self) -> str:
@@ -90,8 +91,8 @@ def status(ultima: NotaListada | None, numero: str | None = None) -> str:
 def segunda_via(nota: NotaListada, formato: Literal["pdf", "xml"] = "pdf") -> EnviarArquivo:
     """Send the PDF or XML of an authorised invoice once more."""
     cancelada = f" ({fim(nota.substituta)})" if nota.cancelada else ""
-    legenda = f"Segunda via da NFS-e {nota.numero}{cancelada} · {formata_brl(nota.valor)} · {nota.cliente}"
-    return EnviarArquivo(nota.emissao_id, formato, file_name(nota.numero or "", formato), legenda)
+    legenda = f"Segunda via da {nota.tipo} {nota.numero}{cancelada} · {formata_brl(nota.valor)} · {nota.cliente}"
+    return EnviarArquivo(nota.emissao_id, formato, file_name(nota.numero or "", formato, nota.tipo), legenda)
 
 
 def sem_arquivo(arquivo: EnviarArquivo, numero: str) -> str:

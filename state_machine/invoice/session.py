@@ -157,9 +157,9 @@ class EnviarMes:
     formato: Literal["xlsx"] = "xlsx"
 
 
-def file_name(numero: str, formato: str) -> str:
-    """Return what a note's file is called; numbers of some cities have a slash."""
-    return f"NFSe-{numero.replace('/', '-')}.{formato}"
+def file_name(numero: str, formato: str, tipo: str = "NFS-e") -> str:
+    """Return what the file of a note is called; numbers of some cities have a slash."""
+    return f"{tipo.replace('-', '')}-{numero.replace('/', '-')}.{formato}"
 
 
 @dataclass(frozen=True, slots=True)

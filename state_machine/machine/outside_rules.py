@@ -10,6 +10,7 @@ from datetime import datetime
 
 from state_machine.catalogue import messages, questions, staff_messages
 from state_machine.catalogue.texts import certificate as certificate_texts
+from state_machine.goods import nome_da_nota
 from state_machine.invoice.choices import com_servico
 from state_machine.invoice.draft import Rascunho, StatusCampo
 from state_machine.invoice.fields import Campo, Motivo
@@ -130,13 +131,13 @@ def autoriza_outra(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> 
 
 
 def _arquivos(sessao: Sessao, evento: NotaAutorizada) -> tuple[EnviarArquivo, EnviarArquivo]:
-    legenda = messages.autorizada(sessao, evento.numero)
+    legenda, tipo = messages.autorizada(sessao, evento.numero), nome_da_nota(sessao.rascunho.validado(Campo.MODELO))
     if sessao.rascunho.substitui:
         legenda = f"{legenda}\n{substituiu(sessao.rascunho.substitui)}"
     legenda = f"{legenda}\n\n{evento.aviso}" if evento.aviso else legenda
     return (
-        EnviarArquivo(evento.emissao_id, "pdf", file_name(evento.numero, "pdf"), legenda),
-        EnviarArquivo(evento.emissao_id, "xml", file_name(evento.numero, "xml")),
+        EnviarArquivo(evento.emissao_id, "pdf", file_name(evento.numero, "pdf", tipo), legenda),
+        EnviarArquivo(evento.emissao_id, "xml", file_name(evento.numero, "xml", tipo)),
     )
 
 

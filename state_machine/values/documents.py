@@ -103,8 +103,8 @@ def _parsed(numero: str) -> CNPJ | CPF:
 
 
 def formata_documento(numero: str) -> str:
-    """Mask a CNPJ or CPF for people. Raises ``DocumentoInvalido``."""
-    return parse_documento(numero).formatado
+    """Mask a CNPJ or CPF for people; of nobody, as on some NFC-e, say so. Raises ``DocumentoInvalido``."""
+    return "consumidor sem nome" if not numero else parse_documento(numero).formatado
 
 
 def _verified(numero: str, length: int) -> str:

@@ -53,7 +53,7 @@ def descreve(nota: NotaEmitida) -> str:
     cliente = f"{nome} · {formata_documento(nota.documento)}" if nome else formata_documento(nota.documento)
     dia = nota.emitida_em.astimezone(SAO_PAULO)
     quem = f"\n⚠️ Feita por {apara(nota.feita_por, _NOME_MAX)}, em outra conversa." if nota.feita_por else ""
-    return f"NFS-e {nota.numero} · {formata_brl(nota.valor)} · {cliente} · emitida em {dia:%d/%m/%Y}{quem}"
+    return f"{nota.tipo} {nota.numero} · {formata_brl(nota.valor)} · {cliente} · emitida em {dia:%d/%m/%Y}{quem}"
 
 
 def pergunta_motivo(c: Cancelamento) -> Mensagem:
