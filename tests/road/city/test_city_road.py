@@ -24,8 +24,6 @@ from proofs.demo.world import COMPANY
 from proofs.sandbox.paulistana import codes
 from proofs.sandbox.paulistana.rps import Chave
 from proofs.sandbox.paulistana.rules import PaulistanaConfig, Taxpayer
-from state_machine.protocol.channel import Ambiente, Canal
-from state_machine.protocol.emission import Absent
 from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, until
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ AGE, SPACING = 1.0, 0.5
 PLAIN = PaulistanaConfig()
 
 
-def _led_there(ambiente: str) -> Any:
+def led_there(ambiente: str) -> Any:
     async def led(world: World) -> dict[str, Any]:
         """Return the settings that lead to the simulated city."""
         return {
@@ -68,7 +66,7 @@ def _led_there(ambiente: str) -> Any:
     return led
 
 
-async def _registered(road: Road) -> Road:
+async def registered(road: Road) -> Road:
     await add_company(road.database, FORM, None, REGISTRY)
     pfx = road.world.authority.pfx_for(FORM.cnpj, SENHA, days=300 + time.monotonic() % 60)
     await keep_certificate(
@@ -80,8 +78,8 @@ async def _registered(road: Road) -> Road:
 @pytest.fixture(scope="module")
 async def opened(database_url: str, redis_url: str) -> AsyncIterator[Road]:
     config = replace(QUICK, paulistana=PLAIN)
-    async with open_road(database_url, redis_url, config=config, between=_led_there("producao")) as road:
-        yield await _registered(road)
+    async with open_road(database_url, redis_url, config=config, between=led_there("producao")) as road:
+        yield await registered(road)
 
 
 @pytest.fixture
@@ -148,7 +146,7 @@ def _sendings(city: PaulistanaSimulator) -> int:
     return sum(record.data["operation"] == "EnvioRPS" for record in city.ledger.of("call"))
 
 
-async def _steps(road: Road, session: str) -> list[tuple[str, str]]:
+async def steps(road: Road, session: str) -> list[tuple[str, str]]:
     calls = await road.database.pool.fetch(
         "SELECT operacao, resultado FROM gateway_tentativas t JOIN nfse_emissao e ON e.id = t.emissao_id "
         "WHERE e.sessao_id = $1 AND operacao IN ('submit', 'find') ORDER BY t.id",
@@ -170,7 +168,7 @@ async def test_a_lost_answer_is_asked_for_and_never_sent_again(road: Road, city:
     city.faults.set("perder_resposta", times=1, about="EnvioRPS")
     _, session = await _confirmed(road)
     await _one_note(road, city, session)
-    assert (_sendings(city) - before, [step for step, _ in await _steps(road, session)][:1]) == (1, ["submit"])
+    assert (_sendings(city) - before, [step for step, _ in await steps(road, session)][:1]) == (1, ["submit"])
 
 
 async def test_what_never_arrived_goes_again_after_two_absences_with_the_same_bytes(
@@ -181,7 +179,7 @@ async def test_what_never_arrived_goes_again_after_two_absences_with_the_same_by
     city.faults.set("cortar_antes", times=1, about="EnvioRPS")
     _, session = await _confirmed(road)
     note = await _one_note(road, city, session)
-    calls = await _steps(road, session)
+    calls = await steps(road, session)
     assert [result for step, result in calls if step == "find"].count("Absent") >= 2
     assert [step for step, _ in calls].count("submit") == 2
     assert (_sendings(city) - before, note.by) == (1, "ws")
@@ -194,7 +192,7 @@ async def test_a_note_that_the_city_shows_late_is_not_sent_again(road: Road, cit
     city.faults.set("leitura_atrasada", seconds=60, times=2)
     _, session = await _confirmed(road)
     await _one_note(road, city, session)
-    assert (_sendings(city) - before, [step for step, _ in await _steps(road, session)].count("submit")) == (1, 1)
+    assert (_sendings(city) - before, [step for step, _ in await steps(road, session)].count("submit")) == (1, 1)
     assert any(record.data["fault"] == "leitura_atrasada" for record in city.ledger.of("fault"))
 
 
@@ -267,29 +265,6 @@ async def _offered(person: Person, title: str) -> None:
         return any(button.title == title for bubble in bubbles for button in bubble.buttons)
 
     await until(shown)
-
-
-async def test_outside_of_production_no_rps_leaves(database_url: str, redis_url: str) -> None:
-    """The city has no test host: a confirmed invoice waits as not sent, and only questions were asked."""
-    config = replace(QUICK, paulistana=PLAIN)
-    async with open_road(database_url, redis_url, config=config, between=_led_there("homologacao")) as apart:
-        await _registered(apart)
-        person = Person(apart.world, new_phone())
-        await add_company(apart.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
-        await person.say(unlike())
-        await person.touch("Confirmar")
-        session = (await apart.reached(person, "processando"))["sessao_id"]
-
-        async def refused() -> list[tuple[str, str]]:
-            return await _steps(apart, session)
-
-        assert (await until(refused))[0] == ("submit", "NotSent")
-        async with channels_of(apart.house.settings, apart.database) as channels:
-            gateway = channels.of(Canal("paulistana", Ambiente.HOMOLOGACAO))
-            assert await gateway.find(gateway.key(FORM.cnpj, str(ChaveRPS(CCM, "PROSA", 1)))) == Absent()
-        called = {record.data["operation"] for record in apart.world.paulistana.ledger.of("call")}
-        assert called == {"ConsultaNFe", "ConsultaNFeEmitidas"}
-        assert not apart.world.paulistana.notes
 
 
 async def test_after_a_restore_numbers_go_on_after_the_citys_last(road: Road, city: PaulistanaSimulator) -> None:
