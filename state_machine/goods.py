@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from state_machine.values.errors import ProsaError
 from state_machine.values.money import CENTAVO, LIMITE, ValorInvalido, centavos, formata_brl
-from state_machine.values.text import as_latin, unfit
+from state_machine.values.text import as_latin, plain, unfit
 
 Modelo = Literal["nfe", "nfce"]
 MODELOS: Final[tuple[Modelo, ...]] = get_args(Modelo)
@@ -27,6 +28,22 @@ NENHUM: Final = "[]"  # ``dump`` of no items: a draft whose items are all in dou
 _CODES_OF_MEI: Final = frozenset({"102", "300", "400"})  # NT 2024.001; 103 and 500 are no MEI's
 _CODES_OF_SIMPLES: Final = frozenset({"102", "103", "300", "400", "500"})
 _ST_ALREADY_PAID: Final = "500"
+_NCM_DIGITS: Final = 8
+_LONG: Final = 2000  # characters of the official words of one code
+# What people call goods, in the words of the official list.
+_EVERYDAY: Final = {
+    **dict.fromkeys(("bolo", "torta", "salgado", "coxinha", "empada", "pizza", "panetone"), "padaria pastelaria"),
+    **dict.fromkeys(("brigadeiro", "trufa", "bombom"), "chocolate preparacoes alimenticias cacau"),
+    **dict.fromkeys(("bala", "pirulito", "doce", "bananinha"), "produtos de confeitaria acucar"),
+    **dict.fromkeys(("camiseta", "blusa"), "camisetas malha algodao"),
+    **dict.fromkeys(("caneca", "prato", "xicara"), "louca ceramica"),
+    **dict.fromkeys(("sabonete", "perfume"), "sabonetes perfumes"),
+    **dict.fromkeys(("brinco", "colar", "pulseira", "anel"), "bijuterias"),
+    **dict.fromkeys(("caderno", "agenda"), "cadernos papelaria"),
+    **dict.fromkeys(("marmita", "refeicao"), "preparacoes alimenticias"),
+    "vela": "velas",
+    "cerveja": "cervejas malte",
+}
 _KEPT: Final = 256  # drafts whose items are not read again
 _TEXTO_MAX: Final = 120  # characters of xProd
 _DECIMAL: Final = re.compile(r"[0-9]{1,7}(?:[.,][0-9]{1,4})?")
@@ -102,6 +119,8 @@ def produto(dados: dict[str, str]) -> Produto:
     for campo, (serve, forma) in _FORMAS.items():
         if not serve(limpos[campo]):
             raise ProdutoInvalido(campo, forma)
+    if not is_ncm(re.sub(r"\W", "", limpos["ncm"])):
+        raise ProdutoInvalido("ncm", f"o NCM {limpos['ncm']} não está na tabela; a contabilidade sabe qual é")
     texto = as_latin(limpos["texto"])
     if unfit(texto) or not 1 <= len(texto) <= _TEXTO_MAX:
         raise ProdutoInvalido("texto", f"o texto tem de 1 a {_TEXTO_MAX} letras que a nota aceita")
@@ -125,6 +144,64 @@ def checked(dados: dict[str, str], regime: str) -> Produto:
     if (novo.csosn == _ST_ALREADY_PAID) != novo.cfop.startswith("54"):
         raise ProdutoInvalido("cfop", "o CSOSN 500 vai com o CFOP 5405, e os outros com 5101 ou 5102")
     return novo
+
+
+@dataclass(frozen=True, slots=True)
+class Ncm:
+    """A code of goods, and its words in the official list."""
+
+    codigo: str
+    texto: str
+
+
+@cache
+def ncm_list() -> dict[str, str]:
+    """Return the official list as of 2025-05-13: headings (4 digits) and codes (8) with their words."""
+    lines = Path(__file__).with_name("ncm.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("\t", 1) for line in lines if not line.startswith("#"))
+
+
+@cache
+def _subheadings() -> frozenset[str]:
+    return frozenset(code[:6] for code in ncm_list() if len(code) == _NCM_DIGITS)
+
+
+def is_ncm(codigo: str) -> bool:
+    """Tell whether goods may have this code: its six international digits are in the list; the last two change."""
+    return len(codigo) == _NCM_DIGITS and codigo[:6] in _subheadings()
+
+
+def search_ncm(texto: str, quantos: int = 3) -> list[Ncm]:
+    """Return the codes whose words are likest to how people call the goods, the likeliest first; none: nothing fits."""
+    said = {_stem(word) for word in re.findall(r"[a-z]{3,}", plain(texto, _TEXTO_MAX))}
+    said |= {_stem(word) for each in said for word in _EVERYDAY.get(each, "").split()}
+    known = ncm_list()
+    scored: list[tuple[float, str]] = []
+    for code, words in _ncm_words().items():
+        hits = said & words
+        if hits:
+            scored.append((sum(map(len, hits)) - len(words) / 50 + code.endswith("90") / 100, code))
+    best = sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:quantos]
+    return [
+        Ncm(code, f"{known.get(code[:4], '').partition(';')[0]} › {known[code]}".removeprefix(" › "))
+        for _, code in best
+    ]
+
+
+@cache
+def _ncm_words() -> dict[str, frozenset[str]]:
+    known = ncm_list()
+    return {
+        code: frozenset(
+            _stem(word) for word in re.findall(r"[a-z]{3,}", plain(f"{known.get(code[:4], '')} {words}", _LONG))
+        )
+        for code, words in known.items()
+        if len(code) == _NCM_DIGITS
+    }
+
+
+def _stem(word: str) -> str:
+    return word.removesuffix("s")
 
 
 def preco(texto: str) -> Decimal:

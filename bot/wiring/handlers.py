@@ -34,6 +34,7 @@ from bot.subjects.certificate import Certificate
 from bot.subjects.handover import Handover
 from bot.subjects.invoice.subject import Invoice
 from bot.subjects.note_mail import NoteMail
+from bot.subjects.products import Products
 from bot.subjects.proposal import Batches, Proposal
 from bot.subjects.strangers import Moves, Notices, Strangers
 from bot.wiring.outside import Outside, Stores
@@ -54,6 +55,7 @@ SUBJECTS: tuple[type[Subject], ...] = (
     Certificate,
     Batches,
     NoteMail,
+    Products,
     Cancellation,
     Proposal,
     Invoice,

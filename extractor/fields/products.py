@@ -269,3 +269,36 @@ def read_model(texto: str) -> str | None:
 def is_nameless(texto: str) -> bool:
     """Tell whether the consumer is to have no name on the invoice."""
     return _NAMELESS.search(plain(texto, _READ)) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class NewProduct:
+    """A product that is named to be kept: ``preco`` as "12.00", ``ncm`` of 8 digits where it was said."""
+
+    texto: str
+    preco: str
+    ncm: str | None = None
+
+
+_KEEP: Final = re.compile(
+    r"^(?:por favor,? )?(?:cadastr(?:a|ar|e)|guarda|salva|adiciona|novo produto:?)\s+"
+    r"(?:(?:o|um|novo|meu) ){0,3}(?:produto:?\s+)?"
+    r"(?P<texto>[^\d\n][^\n]{0,119}?),?\s+(?:a|por|de|custa|preco)?\s*(?:r\$\s*)?(?P<preco>\d{1,7}(?:[.,]\d{1,2})?)"
+    r"\s*(?:reais|real)?(?:\s+(?:cada|a unidade))?(?:,?\s+ncm:?\s*(?P<ncm>[\d.]{8,10}))?\s*[.!]?$"
+)
+
+
+def read_new_product(texto: str) -> NewProduct | None:
+    """Return the product that words want kept ("cadastra bolo de pote 12 reais"), ``None`` for any other words."""
+    whole = " ".join(texto.split())
+    folded = plain(whole, _READ)
+    found = _KEEP.match(folded) if len(folded) == len(whole) else None
+    if found is None:
+        return None
+    try:
+        custa = preco(found["preco"].replace(".", ","))
+    except ProdutoInvalido:
+        return None
+    named = whole[found.start("texto") : found.end("texto")].strip()
+    ncm = re.sub(r"\D", "", found["ncm"]) if found["ncm"] else None
+    return NewProduct(named[:1].upper() + named[1:], f"{custa:.2f}", ncm)

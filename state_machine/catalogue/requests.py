@@ -9,7 +9,8 @@ from decimal import Decimal
 from typing import Literal
 
 from state_machine.catalogue.questions import BOTOES_MAX
-from state_machine.invoice.session import Botao, EnviarArquivo, EnviarMes, Mensagem, file_name
+from state_machine.goods import Ncm, Produto
+from state_machine.invoice.session import Botao, EnviarArquivo, EnviarMes, Mensagem, Opcao, file_name
 from state_machine.invoice.summary import BOTAO_MAX, fim
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.values.documents import formata_documento
@@ -30,6 +31,8 @@ _SITUACAO = {
     StatusEmissao.CONFLITO: "com a equipe, para conferência",
     StatusEmissao.DISPENSADO: "dispensada, porque a tentativa anterior saiu",
 }
+_PRODUTO_MAX = 120  # UTF-16 units of a product's name that a row's id carries
+_LINHA_MAX = 72  # UTF-16 units of a row's description
 _EM_ANDAMENTO = "em emissão; te mando o PDF assim que sair"
 
 
@@ -317,3 +320,37 @@ def mensagem(dito: str | Mensagem, *, em_aberto: bool) -> Mensagem:
     """Return the answer; ``em_aberto``: an invoice is being made and stays as it is."""
     dito = Mensagem(dito) if isinstance(dito, str) else dito
     return replace(dito, texto=dito.texto + (_GUARDADA if em_aberto else ""))
+
+
+def ask_ncm(texto: str, preco: str, codigos: Sequence[Ncm], *, em_aberto: bool) -> Mensagem:
+    """Offer the codes that a product may have; its tax is not chosen by us."""
+    custa = f"*{apara(texto, _NOME_MAX)}*, {formata_brl(preco)}"
+    ainda = "\n\nA nota aberta continua guardada." if em_aberto else ""
+    if not codigos:
+        return Mensagem(
+            f"{custa}: qual é o NCM? A contabilidade sabe. Escreve: _cadastra {apara(texto, _NOME_MAX)} {preco} ncm "
+            f"19059090_.{ainda}"
+        )
+    centavos = preco.replace(".", "")
+    linhas = tuple(
+        Opcao(
+            f"produto:{each.codigo}:{centavos}:{apara(texto, _PRODUTO_MAX)}", each.codigo, apara(each.texto, _LINHA_MAX)
+        )
+        for each in codigos
+    )
+    return Mensagem(
+        f"{custa}: qual é o NCM? Se não for nenhum destes, manda junto: _… ncm 19059090_.{ainda}", (), linhas
+    )
+
+
+def product_kept(produto: Produto) -> Mensagem:
+    """The product is kept, and how an invoice for it is asked for."""
+    return Mensagem(
+        f"*{apara(produto.texto, _NOME_MAX)}* cadastrado: {formata_brl(produto.preco)}, NCM {produto.ncm}.\n"
+        f"Para a nota: _nota de 2 {apara(produto.texto, _NOME_MAX)} pra …, cpf …_."
+    )
+
+
+def product_refused(texto: str, porque: str) -> Mensagem:
+    """The product is not kept, and why."""
+    return Mensagem(f"Não guardei *{apara(texto, _NOME_MAX)}*: {porque}.")
