@@ -165,6 +165,22 @@ def _money(value: object) -> Decimal:
     return value.quantize(Decimal("0.01"))
 
 
+_QUANTITY: Final = r"(?=.*[1-9])[0-9]{1,6}(?:\.[0-9]{1,4})?"
+_PRICE: Final = rf"(?=.*[1-9]){_MONEY.pattern}"
+
+
+def _shaped(pattern: str) -> AfterValidator:
+    """Return a check of a text's shape; pydantic's own patterns look neither ahead nor behind."""
+    shape = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if not shape.fullmatch(text):
+            raise PydanticCustomError("forma", "é um número acima de zero, com ponto antes das casas")
+        return text
+
+    return AfterValidator(check)
+
+
 Nome = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=NOME_DE_CLIENTE_MAX),
@@ -211,7 +227,8 @@ Municipio = Annotated[str, AfterValidator(_municipio), Field(json_schema_extra={
 Dia = Annotated[date, BeforeValidator(_dia), WithJsonSchema({"type": "string", "format": "date"}, mode="validation")]
 Id = Annotated[int, Field(ge=1, le=LARGEST_ID), BeforeValidator(_whole)]
 Codigo = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z._/\-]{1,60}$")]
-Quantidade = Annotated[str, StringConstraints(pattern=r"^(?=.*[1-9])[0-9]{1,6}(?:\.[0-9]{1,4})?$")]
+Quantidade = Annotated[str, _shaped(_QUANTITY), Field(json_schema_extra={"pattern": f"^{_QUANTITY}$"})]
+Preco = Annotated[str, _shaped(_PRICE), Field(json_schema_extra={"pattern": f"^{_PRICE}$"})]
 Versao = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_whole)]
 
 
@@ -295,7 +312,7 @@ class ItemNovo(Corpo):
     cfop: Annotated[str, StringConstraints(pattern="^5[0-9]{3}$")] | None = None
     csosn: Annotated[str, StringConstraints(pattern="^[0-9]{3}$")] | None = None
     unidade: Annotated[str, StringConstraints(pattern="^[0-9A-Za-z]{1,6}$")] | None = None
-    preco: Annotated[str, StringConstraints(pattern=f"^(?=.*[1-9]){_MONEY.pattern}$")] | None = None
+    preco: Preco | None = None
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:

@@ -1,0 +1,125 @@
+"""Which products words name, how many, and at what price."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractor.fields.products import is_nameless, read_items, read_model, read_new_product
+from state_machine.goods import Produto
+
+PRODUTOS = [
+    Produto(codigo=codigo, texto=texto, ncm="19059090", cfop="5102", csosn="102", unidade="UN", preco=Decimal(preco))
+    for codigo, texto, preco in [
+        ("B1", "Bolo de pote", "12.00"),
+        ("B2", "Brigadeiro", "4.50"),
+        ("B3", "Bolo de cenoura", "40.00"),
+        ("C1", "Café com leite", "8.00"),
+        ("P1", "Pão de queijo", "3.00"),
+    ]
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("nota de 3 bolos de pote e 2 brigadeiros pra fulana, cpf 111.444.777-35", [("B1", "3"), ("B2", "2")]),
+        ("uma dúzia de brigadeiros e 2 cafés com leite", [("B2", "12"), ("C1", "2")]),
+        ("meia dúzia de pães de queijo", [("P1", "6")]),
+        ("vendi dois bolos de cenoura pra ana", [("B3", "2")]),
+        ("2 brigaderos", [("B2", "2")]),  # mistyped
+        ("10 un de pão de queijo, 1 café com leite", [("P1", "10"), ("C1", "1")]),
+    ],
+)
+def test_products_are_named_with_their_number(words: str, expected: list[tuple[str, str]]) -> None:
+    """In figures or words, in the plural, with or without a unit."""
+    read = read_items(words, PRODUTOS)
+    assert read is not None
+    assert not read.fora
+    assert [(item.codigo, str(item.quantidade)) for item in read.itens] == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "unclear"),
+    [
+        ("3 bolos pra ana", "3 bolos"),  # of two kinds
+        ("2 brigadeiros e 4 xuxus", "4 xuxus"),
+        ("0 brigadeiros", "0 Brigadeiro: a quantidade fica acima de zero e abaixo de 1.000.000"),
+        ("1000000 brigadeiros", "1000000 Brigadeiro: a quantidade fica acima de zero e abaixo de 1.000.000"),
+    ],
+)
+def test_what_is_not_clear_is_never_dropped(words: str, unclear: str) -> None:
+    """It is told back, and the rest is kept."""
+    read = read_items(words, PRODUTOS)
+    assert read is not None
+    assert read.fora == (unclear,)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["nota de 1.500 pra padaria, cnpj 11.222.333/0001-81, consultoria", "consultoria de 2 horas", "oi", "sim", "10"],
+)
+def test_words_about_other_things_name_no_product(words: str) -> None:
+    """An invoice for a service stays one."""
+    assert read_items(words, PRODUTOS) is None
+
+
+def test_an_item_is_corrected_added_and_taken_away() -> None:
+    """Each by its own name; the others stay."""
+    first = read_items("3 bolos de pote e 2 brigadeiros", PRODUTOS)
+    assert first is not None
+    more = read_items("na verdade são 4 bolos de pote", PRODUTOS, first.itens)
+    assert more is not None
+    assert [str(item.quantidade) for item in more.itens] == ["4", "2"]
+    less = read_items("tira os brigadeiros", PRODUTOS, more.itens)
+    assert less is not None
+    assert [item.codigo for item in less.itens] == ["B1"]
+
+
+@pytest.mark.parametrize(
+    ("words", "price"),
+    [("2 brigadeiros a 5 reais cada", "5.00"), ("2 brigadeiros por 5,50 cada", "5.50"), ("2 brigadeiros a 5", "5.00")],
+)
+def test_a_price_of_one_unit_is_this_invoices(words: str, price: str) -> None:
+    """Words like "por 30" may be all of them together, and changes no price."""
+    read = read_items(words, PRODUTOS)
+    assert read is not None
+    assert read.itens[0].preco == Decimal(price)
+    together = read_items("10 pães de queijo por 30 reais", PRODUTOS)
+    assert together is not None
+    assert together.itens[0].preco == Decimal("3.00")
+
+
+@given(st.text(max_size=300))
+def test_any_words_are_read(words: str) -> None:
+    """Nothing raises, and every item is one of the company's."""
+    read = read_items(words, PRODUTOS)
+    assert read is None or {item.codigo for item in read.itens} <= {produto.codigo for produto in PRODUTOS}
+
+
+def test_how_the_goods_went_says_which_invoice() -> None:
+    """By its name, or by the way."""
+    assert read_model("entreguei em mãos") == read_model("faz o cupom") == "nfce"
+    assert read_model("enviei pelo correio") == read_model("nf-e") == read_model("não foi em mãos") == "nfe"
+    assert read_model("consultoria") is None
+    assert is_nameless("sem cpf na nota")
+    assert not is_nameless("cpf 111.444.777-35")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("cadastra bolo de pote 12 reais", ("Bolo de pote", "12.00", None)),
+        ("Cadastra brigadeiro gourmet, R$ 4,50 cada", ("Brigadeiro gourmet", "4.50", None)),
+        ("cadastra café com leite a 8,00 ncm 2101.11.10", ("Café com leite", "8.00", "21011110")),
+        ("cadastra a padaria cnpj 12.345.678/0001-95", None),
+        ("nota de 12 reais", None),
+    ],
+)
+def test_a_new_product_is_named_with_its_price(words: str, expected: tuple[str, str, str | None] | None) -> None:
+    """With its NCM where that is said."""
+    read = read_new_product(words)
+    assert (read and (read.texto, read.preco, read.ncm)) == expected
