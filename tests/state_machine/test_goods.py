@@ -13,6 +13,7 @@ from state_machine.goods import Item, ProdutoInvalido
 from state_machine.invoice.choices import com_modelo
 from state_machine.invoice.draft import VAZIO, Rascunho, ler
 from state_machine.invoice.fields import Campo, Candidate, Confianca
+from state_machine.values.money import LIMITE
 from tests.state_machine.made_sessions import ITENS
 
 COMPLETE = {
@@ -71,7 +72,7 @@ def test_items_are_stored_and_read_back_as_they_are(quantos: Decimal, preco: Dec
     """The same items, the same text; a total is to the cent."""
     [read] = goods.load(ITENS)
     item = Item(**{name: getattr(read, name) for name in goods.COLUNAS} | {"preco": preco}, quantidade=quantos)
-    if not 0 < item.total < goods.LIMITE:
+    if not 0 < item.total < LIMITE:
         return
     assert goods.load(goods.dump([item])) == (item,)
     assert abs(item.total - quantos * preco) <= Decimal("0.005")
