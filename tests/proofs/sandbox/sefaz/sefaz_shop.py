@@ -17,6 +17,7 @@ from gateway.certificate.connections import client_context
 from gateway.keys import ChaveNFe
 from gateway.nacional.signature import sign
 from gateway.nfe import document
+from gateway.nfe.layouts import NS
 from proofs.sandbox.ledger import Ledger
 from proofs.sandbox.sefaz.sefaz import BASE, SefazSimulator
 from state_machine.protocol.channel import Ambiente
@@ -100,7 +101,7 @@ class Shop:
 
     async def consult(self, key: object) -> Any:
         """Ask for a key."""
-        text = f'<consSitNFe xmlns="{document.NS}" versao="4.00"><tpAmb>1</tpAmb><xServ>CONSULTAR</xServ>'
+        text = f'<consSitNFe xmlns="{NS}" versao="4.00"><tpAmb>1</tpAmb><xServ>CONSULTAR</xServ>'
         return await self.asked("NFeConsultaProtocolo4", f"{text}<chNFe>{key}</chNFe></consSitNFe>".encode())
 
     async def cancel(self, key: ChaveNFe, nprot: str, quando: datetime | None = None) -> Any:

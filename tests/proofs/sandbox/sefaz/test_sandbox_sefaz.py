@@ -12,11 +12,13 @@ import nfelib
 import pytest
 from lxml import etree
 
+from gateway.keys import ChaveNFe
 from gateway.nfe import document
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.ledger import Ledger
 from proofs.sandbox.sefaz.rules import SefazConfig, Seller
 from proofs.sandbox.sefaz.sefaz import BASE
+from proofs.sandbox.world import World, WorldConfig
 from tests.gateway.nfe.made_sale import CNPJ, xmlsec_accepts
 from tests.proofs.sandbox.sefaz.sefaz_shop import DAY, HOUR, MINUTE, PROD, Clock, Shop, chave, opened, said, stat
 
@@ -99,9 +101,11 @@ async def test_tp_emis_is_a_part_of_an_nfce_number_alone(shop) -> None:
         first = shop.note(modelo)
         assert stat(await shop.send(first)) == "100"
         other = chave(modelo)
-        key = document.ChaveNFe("35", "2611", CNPJ, modelo, 77, 42, 9, 40_713_582)
+        key = ChaveNFe("35", "2611", CNPJ, modelo, 77, 42, 9, 40_713_582)
+        beside = [(r"\|3\|1", f"|3|1|28|36.00|||{'A' * 342}==")] if modelo == "65" else []
         made = shop.altered(
             first,
+            *beside,
             (str(other), str(key)),
             ("<tpEmis>1", "<tpEmis>9"),
             ("<cDV>.", f"<cDV>{str(key)[-1]}"),
@@ -475,7 +479,7 @@ async def test_a_receipt_in_place_of_a_protocol(shop) -> None:
 
 
 async def test_120_authorises_with_an_alert(shop) -> None:
-    """cMsg and xMsg stand in the protocol, as the schema has them."""
+    """Fields cMsg and xMsg stand in the protocol, as the schema has them."""
     shop.sefaz.faults.set(Fault.ALERT, times=1, message="NCM em revisão")
     answer = await shop.send(shop.note())
     held(answer, "nfe/schemas/v4_0", "retEnviNFe_v4.00.xsd")
@@ -563,3 +567,19 @@ async def test_the_clock_of_machines_is_the_usual_one(authority) -> None:
     """Without an invented clock it is now."""
     async with opened(authority, ledger=Ledger()) as shop:
         assert abs((datetime.now(UTC) - shop.sefaz.ledger.now()).total_seconds()) < 5
+
+
+async def test_a_world_opens_sefaz_beside_the_others() -> None:
+    """Its address and the authority's file are among the world's; without it neither is."""
+    async with World(config=WorldConfig(sefaz=SefazConfig())) as world:
+        assert world.simulators[-1] is world.sefaz
+        assert (world.urls.sefaz_url, world.urls.nacional_ca_file) == (
+            f"{world.sefaz.url}{BASE}",
+            str(world.authority.ca_file),
+        )
+        shop = Shop(world.sefaz, world.authority.company(CNPJ))
+        async with shop.http:
+            assert stat(await shop.asked("NFeStatusServico4", document.service_status("35", PROD))) == "107"
+    with pytest.raises(LookupError):
+        _ = World().sefaz
+    assert "sefaz_url" not in World().urls.as_dict()
