@@ -15,6 +15,7 @@ from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.sandbox.paulistana.rules import PaulistanaConfig
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
+from proofs.sandbox.sefaz.rules import SefazConfig
 from proofs.sandbox.server import PortError
 from proofs.sandbox.world import Ports, World, WorldConfig
 
@@ -27,14 +28,14 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m proofs.sandbox",
         description="WhatsApp, PlugNotas, CNPJ, modelo e, com --nacional, SEFIN e ADN, com --paulistana, "
-        "a cidade de São Paulo, simulados",
+        "a cidade de São Paulo, com --sefaz, a SEFAZ de NF-e e NFC-e, simulados",
     )
     parser.add_argument("--home", type=Path, help="onde ficam os livros e arquivos (sem isso, só na memória)")
     parser.add_argument(
         "--bot-url",
         help="onde o robô escuta, por exemplo http://127.0.0.1:8080; com - , vem depois, numa linha da entrada padrão",
     )
-    for name in ("meta", "plugnotas", "cnpj", "model", "sefin", "adn", "paulistana"):
+    for name in ("meta", "plugnotas", "cnpj", "model", "sefin", "adn", "paulistana", "sefaz"):
         parser.add_argument(f"--{name}-port", type=int, default=0)
     parser.add_argument("--whatsapp-access-token", default=meta.access_token)
     parser.add_argument("--whatsapp-app-secret", default=meta.app_secret)
@@ -47,6 +48,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--nacional", action="store_true", help="abre também SEFIN Nacional e ADN, com TLS mútuo")
     parser.add_argument("--paulistana", action="store_true", help="abre também a cidade de São Paulo, com TLS mútuo")
+    parser.add_argument("--sefaz", action="store_true", help="abre também a SEFAZ de NF-e e NFC-e, com TLS mútuo")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--faults", type=json.loads, default={}, help='{"plugnotas": {"perder_resposta": 0.2}}')
     return parser.parse_args(words)
@@ -68,6 +70,7 @@ def config(args: argparse.Namespace) -> WorldConfig:
         ),
         nacional=NacionalConfig(processing=args.processing) if args.nacional else None,
         paulistana=PaulistanaConfig(processing=args.processing) if args.paulistana else None,
+        sefaz=SefazConfig(processing=args.processing) if args.sefaz else None,
         ports=Ports(
             args.meta_port,
             args.plugnotas_port,
@@ -76,6 +79,7 @@ def config(args: argparse.Namespace) -> WorldConfig:
             args.sefin_port,
             args.adn_port,
             args.paulistana_port,
+            args.sefaz_port,
         ),
         seed=args.seed,
     )

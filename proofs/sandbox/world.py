@@ -21,6 +21,9 @@ from proofs.sandbox.paulistana.lotenfe import BASE as LOTENFE
 from proofs.sandbox.paulistana.lotenfe import PaulistanaSimulator, paulistana_faults
 from proofs.sandbox.paulistana.rules import PaulistanaConfig
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig, PlugNotasSimulator
+from proofs.sandbox.sefaz.rules import SefazConfig
+from proofs.sandbox.sefaz.sefaz import BASE as SEFAZ
+from proofs.sandbox.sefaz.sefaz import SefazSimulator
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -39,13 +42,14 @@ class Ports:
     sefin: int = 0
     adn: int = 0
     paulistana: int = 0
+    sefaz: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Urls:
     """What to give the bot, named as its settings: ``whatsapp_api`` has the Graph version, ``openai_base`` the /v1.
 
-    The last four are there only in a world with their channel; ``nacional_ca_file`` is a path, of both channels.
+    The last five are there only in a world with their channel; ``nacional_ca_file`` is a path, of all of these.
     """
 
     whatsapp_api: str
@@ -57,6 +61,7 @@ class Urls:
     nacional_adn: str | None = None
     nacional_ca_file: str | None = None
     paulistana: str | None = None
+    sefaz_url: str | None = None
 
     def as_dict(self) -> dict[str, str]:
         """Return a JSON shape of those that are there."""
@@ -67,14 +72,15 @@ class Urls:
 class WorldConfig:
     """How the world behaves; ``seed`` is that of all faults, ``knows_all`` the register's.
 
-    ``nacional`` opens SEFIN and ADN too, ``paulistana`` the city of São Paulo; each makes their authority, and without
-    both a world starts as fast as ever.
+    ``nacional`` opens SEFIN and ADN too, ``paulistana`` the city of São Paulo, ``sefaz`` that of NF-e and NFC-e; each
+    makes their authority, and without them a world starts as fast as ever.
     """
 
     meta: MetaConfig = field(default_factory=MetaConfig)
     plugnotas: PlugNotasConfig = field(default_factory=PlugNotasConfig)
     nacional: NacionalConfig | None = None
     paulistana: PaulistanaConfig | None = None
+    sefaz: SefazConfig | None = None
     ports: Ports = field(default_factory=Ports)
     seed: int = 0
     fsync: bool = False
@@ -84,8 +90,8 @@ class WorldConfig:
 class World:
     """``async with World(home, bot_url=...) as world``: Meta, PlugNotas, the CNPJ register and a model, all over HTTP.
 
-    With ``config.nacional`` also SEFIN Nacional and the ADN, with ``config.paulistana`` the city of São Paulo, over
-    HTTPS with ``authority``'s certificates.
+    With ``config.nacional`` also SEFIN Nacional and the ADN, with ``config.paulistana`` the city of São Paulo, with
+    ``config.sefaz`` SEFAZ, over HTTPS with ``authority``'s certificates.
 
     With a ``home`` the ledgers and files are kept there, and opening it again goes on; without, all is in memory.
     ``bot_url`` ("http://127.0.0.1:8080") may come later with ``connect``: webhooks wait until then.
@@ -126,10 +132,11 @@ class World:
         self.model = ModelSimulator(ledger=ledger("model"), faults=Faults(seed=seed), port=ports.model)
         self._nacional: tuple[SefinSimulator, AdnSimulator] | None = None
         self._paulistana: PaulistanaSimulator | None = None
+        self._sefaz: SefazSimulator | None = None
         self._authority: Authority | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
-        city = self.config.paulistana
-        if self.config.nacional is not None or city is not None:
+        city, goods = self.config.paulistana, self.config.sefaz
+        if self.config.nacional is not None or city is not None or goods is not None:
             if home is None:
                 self._scratch = tempfile.TemporaryDirectory(prefix="nacional-")
             self._authority = Authority(
@@ -154,6 +161,10 @@ class World:
                 faults=paulistana_faults(city, seed=seed),
                 port=ports.paulistana,
             )
+        if goods is not None:
+            self._sefaz = SefazSimulator(
+                self.authority, goods, ledger=ledger("sefaz"), faults=Faults(seed=seed), port=ports.sefaz
+            )
         self._opened = AsyncExitStack()
         if bot_url is not None:
             self.connect(bot_url)
@@ -161,8 +172,8 @@ class World:
     @property
     def simulators(self) -> tuple[Simulator, ...]:
         """All of them, in the order they open."""
-        city = (self._paulistana,) if self._paulistana else ()
-        return (self.meta, self.plugnotas, self.cnpj, self.model, *(self._nacional or ()), *city)
+        more = (one for one in (self._paulistana, self._sefaz) if one is not None)
+        return (self.meta, self.plugnotas, self.cnpj, self.model, *(self._nacional or ()), *more)
 
     @property
     def sefin(self) -> SefinSimulator:
@@ -176,9 +187,9 @@ class World:
 
     @property
     def authority(self) -> Authority:
-        """Who makes A1 files that SEFIN, ADN and the city take. Raises ``LookupError`` in a world without them."""
+        """Who makes A1 files that these services take. Raises ``LookupError`` in a world without them."""
         if self._authority is None:
-            raise LookupError("this world has no national channel and no city: give WorldConfig one")
+            raise LookupError("this world has no national channel, no city and no SEFAZ: give WorldConfig one")
         return self._authority
 
     @property
@@ -187,6 +198,13 @@ class World:
         if self._paulistana is None:
             raise LookupError("this world has no city: give WorldConfig(paulistana=PaulistanaConfig())")
         return self._paulistana
+
+    @property
+    def sefaz(self) -> SefazSimulator:
+        """SEFAZ. Raises ``LookupError`` in a world without its channels."""
+        if self._sefaz is None:
+            raise LookupError("this world has no SEFAZ: give WorldConfig(sefaz=SefazConfig())")
+        return self._sefaz
 
     def _national(self) -> tuple[SefinSimulator, AdnSimulator]:
         if self._nacional is None:
@@ -206,6 +224,7 @@ class World:
             nacional_adn=self.adn.url if self._nacional else None,
             nacional_ca_file=str(self._authority.ca_file) if self._authority else None,
             paulistana=f"{self.paulistana.url}{LOTENFE}" if self._paulistana else None,
+            sefaz_url=f"{self.sefaz.url}{SEFAZ}" if self._sefaz else None,
         )
 
     def connect(self, bot_url: str) -> None:
