@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
-from persistence.people import channels, services
+from persistence.people import channels, goods, services
 from persistence.people.companies import COLUMNS, Empresa, PhoneError, canonical_phone, company_columns, company_of
 from persistence.tables import conversas, empresa, usuario
 from persistence.tables.base import literals
@@ -60,7 +60,7 @@ class Conversa:
 # them the planner knows that the partial indexes serve; and the limits keep it from reading all that wait.
 _FIND = f"""
 SELECT {", ".join(f"e.{name}" for name in COLUMNS)}, {services.column("e")} AS servicos,
-    {channels.column("e")} AS canal,
+    {channels.column("e")} AS canal, {goods.column("e")} AS comercio,
     s.sessao_id, s.versao AS sessao_versao, c.orientada_em,
     c.atendente_id IS NOT NULL AS atendida, k.id IS NOT NULL AS cancelando, now() AS agora,
     '+' || coalesce(p.telefone, u.telefone) AS telefone, c.conversa IS NULL AS nova

@@ -18,6 +18,8 @@ from bot.orders.accept import Door
 from bot.subjects.invoice.plan import Plano
 from extractor.amounts.reckoned import chosen, wants_former
 from extractor.fields.products import Dito, is_nameless, read_items, read_model
+from extractor.requests.yes_no import is_no as says_no
+from extractor.requests.yes_no import is_yes as says_yes
 from extractor.requests.yes_no import numbered_answer, worded_answer
 from persistence.conversations import snapshots
 from persistence.db.connection import Connection
@@ -58,6 +60,7 @@ from state_machine.protocol.channel import ATTEMPTS, TipoDocumento
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.services.codes import Servico
 from state_machine.values.money import formata_brl
+from state_machine.values.text import plain
 
 _WORDED = frozenset({Campo.DESCRICAO, Campo.NOME})  # what words without a number are read as
 _SEVERAL = 2  # codes among which there is something to choose
@@ -182,6 +185,7 @@ def as_service(
     return Informou((Candidate(Campo.CODIGO, codigo, palavras.texto),), escritas=palavras.escritas)
 
 
+_WORDS = 200  # characters of an answer to yes or no
 _OF_ITEMS = frozenset({Campo.VALOR, Campo.DESCRICAO})  # of goods they follow from the items
 
 
@@ -194,10 +198,10 @@ def as_goods(
     Any other event is returned as it is.
     """
     if palavras.proprias is not None or not isinstance(
-        evento, Informou | Conversou | Confirmou | Negou | PediuCorrecao
+        evento, Informou | Conversou | Confirmou | Negou | PediuCorrecao | PediuAjuda
     ):
         return evento
-    modelo = _model_said(evento, rascunho, pendente, palavras.texto)
+    modelo = _model_said(rascunho, pendente, palavras.texto)
     stood = rascunho.itens.valor
     dito = read_items(palavras.texto, produtos, load(stood) if stood and stood != NENHUM else ())
     informa = evento if isinstance(evento, Informou) else Informou(escritas=palavras.escritas)
@@ -227,10 +231,11 @@ def _of_others(dito: Informou) -> tuple[Doubt, ...]:
     return tuple(duvida for duvida in dito.doubts if duvida.campo not in _OF_ITEMS)
 
 
-def _model_said(evento: Evento, rascunho: Rascunho, pendente: Campo | None, texto: str) -> Candidate | None:
+def _model_said(rascunho: Rascunho, pendente: Campo | None, texto: str) -> Candidate | None:
     """Return what words say of how the goods went; one without a name is asked whether they were handed over."""
-    if pendente is Campo.MODELO and isinstance(evento, Confirmou | Negou):
-        return Candidate(Campo.MODELO, "nfce" if isinstance(evento, Confirmou) else "nfe", texto)
+    folded = plain(texto, _WORDS)
+    if pendente is Campo.MODELO and (says_yes(folded) or says_no(folded)):
+        return Candidate(Campo.MODELO, "nfce" if says_yes(folded) else "nfe", texto)
     if (said := read_model(texto)) is not None:
         return Candidate(Campo.MODELO, said, texto)
     nameless = is_nameless(texto) and rascunho.documento == VAZIO

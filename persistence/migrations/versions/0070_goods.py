@@ -18,7 +18,7 @@ def upgrade() -> None:
     """Add the tables and columns; a series of RPS and one of goods may have one name."""
     op.create_table(
         "empresa_comercio",
-        sa.Column("empresa_id", sa.ForeignKey("empresa.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column("empresa_id", sa.BigInteger, sa.ForeignKey("empresa.id", ondelete="CASCADE"), primary_key=True),
         sa.Column("inscricao_estadual", sa.Text, nullable=False),
         sa.Column("endereco", JSONB(none_as_null=True)),
         sa.Column("serie_nfe", sa.Integer, nullable=False, server_default="1"),
@@ -32,7 +32,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "produtos",
-        sa.Column("empresa_id", sa.ForeignKey("empresa.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column("empresa_id", sa.BigInteger, sa.ForeignKey("empresa.id", ondelete="CASCADE"), primary_key=True),
         sa.Column("codigo", sa.Text, primary_key=True),
         sa.Column("texto", sa.Text, nullable=False),
         sa.Column("ncm", sa.Text, nullable=False),

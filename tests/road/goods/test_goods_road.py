@@ -1,0 +1,237 @@
+"""Goods by chat: items, summary, one NF-e or NFC-e in SEFAZ's book, and its files, whatever fails."""
+
+from __future__ import annotations
+
+import base64
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from lxml import etree
+from pydantic import SecretStr
+
+from bot.master_key import vault_of
+from gateway.registry import REGISTRY
+from operations.certificate import keep_certificate
+from operations.company import add_company
+from operations.goods import add
+from proofs.demo.world import COMPANY
+from proofs.sandbox.faults import Fault
+from proofs.sandbox.sefaz.rules import SefazConfig
+from state_machine.documents import Endereco
+from tests.gateway.nfe.made_sale import xmlsec_accepts
+from tests.road.road_people import QUICK, Person, new_phone, open_road, until
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from proofs.sandbox.sefaz.sefaz import SefazSimulator
+    from proofs.sandbox.world import World
+    from tests.road.road_people import Road
+
+SENHA = "senha-do-a1"
+FORM = replace(
+    COMPANY,
+    regime="simples",
+    mercado=("nfe", "nfce"),
+    inscricao_estadual="110042490114",
+    serie_nfe=7,
+    primeiro_nfe=100,
+    serie_nfce=7,
+    primeiro_nfce=1,
+)
+ENDERECO = Endereco("Rua Augusta", "100", "Consolação", "3550308", "São Paulo", "SP", "01305000")
+PADARIA = "12.345.678/0001-95"
+CPF = "529.982.247-25"
+NS = "{http://www.portalfiscal.inf.br/nfe}"
+PLAIN = SefazConfig()
+
+
+async def led_there(world: World) -> dict[str, Any]:
+    """Return the settings that lead to the simulated SEFAZ."""
+    return {
+        "sefaz_url": world.urls.sefaz_url,
+        "sefaz_ca_file": Path(world.urls.nacional_ca_file or ""),
+        "sefaz_absence_seconds": (0.5, 0.3),
+        "sefaz_ladder": (0.3, 0.3, 0.5),
+        "master_key": SecretStr(base64.b64encode(b"k" * 32).decode()),
+    }
+
+
+@pytest.fixture(scope="module")
+async def opened(database_url: str, redis_url: str) -> AsyncIterator[Road]:
+    async with open_road(database_url, redis_url, config=replace(QUICK, sefaz=PLAIN), between=led_there) as road:
+        await add_company(road.database, FORM, None, REGISTRY, ENDERECO)
+        pfx = road.world.authority.pfx_for(FORM.cnpj, SENHA, days=300 + time.monotonic() % 60)
+        await keep_certificate(
+            road.database, vault_of(road.house.settings), cnpj=FORM.cnpj, arquivo=pfx, senha=SENHA, unchecked=True
+        )
+        for codigo, texto, preco in (("B1", "Bolo de pote", "12,00"), ("B2", "Brigadeiro", "4,50")):
+            told = {"codigo": codigo, "texto": texto, "ncm": "19059090", "cfop": "5102", "csosn": "102"}
+            await add(road.database, FORM.cnpj, {**told, "unidade": "UN", "preco": preco})
+        yield road
+
+
+@pytest.fixture
+def road(opened: Road) -> Road:
+    """The module's road with all faults mended and SEFAZ as it usually is."""
+    opened.world.sefaz.faults.clear()
+    opened.world.sefaz.config = PLAIN
+    return opened
+
+
+@pytest.fixture
+def sefaz(road: Road) -> SefazSimulator:
+    """The authority."""
+    return road.world.sefaz
+
+
+async def _person(road: Road) -> Person:
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY, ENDERECO)
+    return person
+
+
+async def _emission(road: Road, person: Person, status: str = "concluido") -> Any:
+    async def done() -> Any:
+        row = await road.database.pool.fetchrow(
+            "SELECT e.* FROM nfse_emissao e JOIN session_snapshot s ON s.id = e.session_id "
+            "WHERE s.conversa = $1 ORDER BY e.id DESC LIMIT 1",
+            road.conversation(person),
+        )
+        return row if row is not None and row["status"] == status else None
+
+    return await until(done)
+
+
+async def _one_note(road: Road, sefaz: SefazSimulator, person: Person) -> Any:
+    """The judge: SEFAZ's book has one note of this confirmation, of the very bytes that are kept."""
+    row = await _emission(road, person)
+    made = [note for note in sefaz.authorised() if str(note.chave) == row["chave_natural"]]
+    assert len(made) == 1
+    assert made[0].xml == bytes(row["bytes"])
+    assert not sefaz.duplicates()
+    return made[0]
+
+
+async def _document(road: Road, person: Person) -> bytes:
+    row = await _emission(road, person)
+
+    async def kept() -> Any:
+        return await road.database.pool.fetchval(
+            "SELECT conteudo FROM nfse_documento WHERE emissao_id = $1 AND formato = 'xml'", row["id"]
+        )
+
+    return bytes(await until(kept))
+
+
+async def test_items_become_one_nfe_for_a_company(road: Road, sefaz: SefazSimulator) -> None:
+    """Quantities, total and model are in the summary; the XML is the nfeProc around the bytes that were sent."""
+    person = await _person(road)
+    shown = await person.say(f"nota de 3 bolos de pote e 2 brigadeiros pra padaria, cnpj {PADARIA}")
+    assert "3 Bolo de pote × R$ 12,00 = R$ 36,00" in shown.text
+    assert "2 Brigadeiro × R$ 4,50 = R$ 9,00" in shown.text
+    assert "*R$ 45,00*" in shown.text
+    assert "NF-e" in shown.text
+    await person.touch("Confirmar")
+    note = await _one_note(road, sefaz, person)
+    assert note.total == "45.00"
+    xml = await _document(road, person)
+    assert note.xml in xml
+    assert etree.fromstring(xml).tag == f"{NS}nfeProc"
+    assert xmlsec_accepts(note.xml)
+
+
+async def test_a_person_is_asked_whether_the_goods_were_handed_over(road: Road, sefaz: SefazSimulator) -> None:
+    """Once, and yes is an NFC-e."""
+    person = await _person(road)
+    asked = await person.say(f"nota de 2 brigadeiros pra ana souza, cpf {CPF}")
+    assert "em mãos?" in asked.text
+    shown = await person.say("sim")
+    assert "NFC-e" in shown.text
+    await person.touch("Confirmar")
+    note = await _one_note(road, sefaz, person)
+    assert note.chave.modelo == "65"
+
+
+async def test_nobody_needs_a_name_on_an_nfce(road: Road, sefaz: SefazSimulator) -> None:
+    """Without a CPF it goes to a consumer, handed over."""
+    person = await _person(road)
+    await person.say("nota de 2 brigadeiros")
+    asked = await person.say("sem cpf")
+    assert "em mãos?" in asked.text
+    shown = await person.say("sim")
+    assert "consumidor sem nome" in shown.text
+    await person.touch("Confirmar")
+    note = await _one_note(road, sefaz, person)
+    assert b"<dest>" not in note.xml
+
+
+async def test_a_lost_answer_is_asked_for_and_makes_no_second_note(road: Road, sefaz: SefazSimulator) -> None:
+    """The consultation by key finds it."""
+    person = await _person(road)
+    sefaz.faults.set(Fault.LOSE_ANSWER, times=1)
+    await person.say(f"nota de 1 bolo de pote pra padaria, cnpj {PADARIA}")
+    await person.touch("Confirmar")
+    await _one_note(road, sefaz, person)
+    assert await _document(road, person)
+
+
+async def test_one_item_is_corrected_and_the_sum_follows(road: Road) -> None:
+    """The others stay as they are."""
+    person = await _person(road)
+    await person.say(f"nota de 3 bolos de pote e 2 brigadeiros pra padaria, cnpj {PADARIA}")
+    shown = await person.say("são 4 bolos de pote")
+    assert "4 Bolo de pote × R$ 12,00 = R$ 48,00" in shown.text
+    assert "*R$ 57,00*" in shown.text
+
+
+async def test_a_product_that_is_not_known_is_asked_for_and_nothing_is_lost(road: Road) -> None:
+    """Neither dropped nor guessed."""
+    person = await _person(road)
+    asked = await person.say(f"nota de 3 bolos de pote e 4 xuxus pra padaria, cnpj {PADARIA}")
+    assert "4 xuxus" in asked.text
+    shown = await person.say("4 brigadeiros")
+    assert "3 Bolo de pote" in shown.text
+    assert "4 Brigadeiro" in shown.text
+
+
+async def test_a_note_is_cancelled_by_chat(road: Road, sefaz: SefazSimulator) -> None:
+    """By the authority's number."""
+    person = await _person(road)
+    await person.say(f"nota de 5 brigadeiros pra padaria, cnpj {PADARIA}")
+    await person.touch("Confirmar")
+    note = await _one_note(road, sefaz, person)
+    pdf, xml = await person.files()
+    assert pdf.startswith(b"%PDF")
+    assert note.xml in xml
+    await person.tell(f"cancela a nota {int(note.chave.numero)}")
+    for title in ("Erro na emissão", "Cancelar a nota"):
+        await _offered(person, title)
+        await person.touch(title)
+
+    async def cancelled() -> bool:
+        return next(n for n in sefaz.authorised() if n.chave == note.chave).cancelled is not None
+
+    assert await until(cancelled)
+
+
+async def _offered(person: Person, title: str) -> None:
+    async def shown() -> bool:
+        bubbles = person.world.meta.bubbles(person.who)
+        return any(button.title == title for bubble in bubbles for button in bubble.buttons)
+
+    await until(shown)
+
+
+async def test_a_product_is_kept_by_chat(road: Road) -> None:
+    """Its NCM is chosen from what is offered."""
+    person = await _person(road)
+    offered = await person.say("cadastra bolo de cenoura 40 reais")
+    assert "NCM" in offered.text
+    told = await person.say("cadastra torta de limão 55,00 ncm 19059090")
+    assert "cadastrado" in told.text
+    shown = await person.say(f"nota de 2 tortas de limão pra padaria, cnpj {PADARIA}")
+    assert "*R$ 110,00*" in shown.text
