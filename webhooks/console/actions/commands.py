@@ -135,6 +135,27 @@ ACOES: Final[tuple[Acao, ...]] = (
         comando="consultar",
     ),
     Acao(
+        "reenviar",
+        "Reenviar mensagem",
+        "A mesma mensagem sai outra vez, do jeito que está guardada. Não emite nada. Se a primeira chegou, a pessoa "
+        "recebe duas, e a Meta cobra as duas.",
+        "A mensagem está na fila de envio.",
+        Papel.SUPORTE,
+        lambda caso, _: bool(caso.sessao.janela_aberta),
+        comando="reenviar",
+        no_menu=False,
+    ),
+    Acao(
+        "reenviar_nota",
+        "Reenviar PDF e XML",
+        "O PDF e o XML da nota saem outra vez pelo WhatsApp, uma vez por pedido. Não emite nada. Se a pessoa já os "
+        "tem, recebe de novo, e a Meta cobra as duas mensagens.",
+        "Os arquivos estão na fila de envio.",
+        Papel.SUPORTE,
+        lambda caso, _: issued(caso) is not None and bool(caso.sessao.janela_aberta),
+        comando="reenviar_nota",
+    ),
+    Acao(
         "assumir",
         "Assumir a conversa",
         "A Prosa fica em silêncio e avisa a pessoa que agora é você, pelo seu nome de exibição. Os resumos já "
@@ -168,27 +189,6 @@ ACOES: Final[tuple[Acao, ...]] = (
         lambda caso, _: caso.sessao.atendente_id is not None,
         comando="devolver",
         motivo=False,
-    ),
-    Acao(
-        "reenviar",
-        "Reenviar mensagem",
-        "A mesma mensagem sai outra vez, do jeito que está guardada. Não emite nada. Se a primeira chegou, a pessoa "
-        "recebe duas, e a Meta cobra as duas.",
-        "A mensagem está na fila de envio.",
-        Papel.SUPORTE,
-        lambda caso, _: bool(caso.sessao.janela_aberta),
-        comando="reenviar",
-        no_menu=False,
-    ),
-    Acao(
-        "reenviar_nota",
-        "Reenviar PDF e XML",
-        "O PDF e o XML da nota saem outra vez pelo WhatsApp, uma vez por pedido. Não emite nada. Se a pessoa já os "
-        "tem, recebe de novo, e a Meta cobra as duas mensagens.",
-        "Os arquivos estão na fila de envio.",
-        Papel.SUPORTE,
-        lambda caso, _: issued(caso) is not None and bool(caso.sessao.janela_aberta),
-        comando="reenviar_nota",
     ),
     Acao(
         "anotar",
@@ -250,3 +250,11 @@ POR_NOME: Final = {acao.nome: acao for acao in ACOES}
 def available(caso: Caso, quem: Staff) -> list[Acao]:
     """Return what this person can do to this case now."""
     return [acao for acao in ACOES if quem.papel.alcanca(acao.papel) and acao.cabe(caso, quem)]
+
+
+def foremost(caso: Caso, acoes: list[Acao]) -> Acao | None:
+    """Return the one action that this case asks for; none while somebody speaks there, or where nothing is amiss."""
+    if caso.sessao.atendente_id is not None:
+        return None
+    names = ("assumir",) if caso.sessao.pessoa_motivo else ("reprocessar", "enviar", "consultar")
+    return next((acao for name in names for acao in acoes if acao.nome == name), None)

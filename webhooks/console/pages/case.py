@@ -17,7 +17,7 @@ from persistence.staff.queue import pulse
 from state_machine.invoice.session import Estado
 from state_machine.protocol.emission import StatusEmissao
 from webhooks.console.access.visit import Visita
-from webhooks.console.actions.commands import POR_NOME, TEXTO_MAX, available, issued
+from webhooks.console.actions.commands import POR_NOME, TEXTO_MAX, available, foremost, issued
 from webhooks.console.pages import conflict as orders
 from webhooks.console.pages.conflict import conflict
 from webhooks.console.pages.snapshot import line
@@ -89,6 +89,7 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         if caso is None:
             return await orders.orders_page(connection, visita, sessao_id, olhar, seen)
         registro = await staff_case.record(connection, visita.staff.alcance, caso.sessao.conversa, caso)
+    acoes = available(caso, visita.staff)
     return visita.pagina(
         "sessao.html",
         conflito=conflict(caso.emissoes[0] if caso.emissoes else None, olhar),
@@ -102,7 +103,8 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         frase=por_que(situation(caso, registro)),
         caminho_estados=path(registro, caso.sessao.estado, caso.sessao.nota, caso.sessao.substituta),
         linha=await asyncio.to_thread(line, registro, olhar),  # masking much takes a while, and others are served
-        acoes=available(caso, visita.staff),
+        acoes=acoes,
+        principal=foremost(caso, acoes),
         olhar=olhar,
         motivos=labels.MOTIVOS,
         segundos=REVEAL_SECONDS,

@@ -60,6 +60,12 @@ class Item:
     corpos: tuple[tuple[str, str], ...] = ()
     outbox_id: int | None = None
     numero: int = 0
+    para: str = ""  # what the state is called that a step led to
+
+    @property
+    def da_maquina(self) -> bool:
+        """Whether nobody said it: what was decided, and the calls to the gateway."""
+        return self.tipo in {"step", "gate"}
 
     @property
     def dia(self) -> str:
@@ -138,7 +144,7 @@ def _step(row: Any, olhar: Olhar) -> Item:
     detalhe = row.detalhe or {}
     texto = olhar.texto(labels.da_equipe(detalhe.get("motivo") or ""))
     titulo = f"{labels.evento(row.evento)} · {moved}{reason} · versão {row.revisao}"
-    return Item("step", row.em, titulo, texto, leituras=readings(detalhe, olhar), numero=row.id)
+    return Item("step", row.em, titulo, texto, leituras=readings(detalhe, olhar), numero=row.id, para=para)
 
 
 def readings(detalhe: dict[str, Any], olhar: Olhar) -> tuple[Leitura, ...]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -86,6 +88,25 @@ def whatsapp(text: str) -> Markup:
     return out + Markup.escape(text[at:])
 
 
+def stretches(items: Iterable[Any]) -> list[list[Any]]:
+    """Return a timeline's entries in runs: what people and Prosa said, what the machine did between."""
+    return [list(run) for _, run in groupby(items, key=lambda item: item.da_maquina)]
+
+
+def behind(run: Sequence[Any]) -> str:
+    """Say what a run of the machine's entries did: ``leu 4 campos · 2 chamadas ao gateway · autorizada, em 2 s``."""
+    read = sum(bool(leitura.aceito) for item in run for leitura in item.leituras)
+    calls = sum(item.tipo == "gate" for item in run)
+    ended = next((item.para for item in reversed(run) if item.para), "")
+    took = (run[-1].em - run[0].em).total_seconds()
+    parts = [
+        f"leu {read} {'campo' if read == 1 else 'campos'}" if read else "",
+        f"{calls} {'chamada' if calls == 1 else 'chamadas'} ao gateway" if calls else "",
+        ended,
+    ]
+    return " · ".join(part for part in parts if part) + (f", em {duration(took)}" if took >= 1 else "")
+
+
 PAGE: Final = 200_000  # characters of free text that one page masks and shows in full: 50 of the longest messages
 TASTE: Final = 200  # characters of each text after those
 
@@ -140,6 +161,8 @@ def environment(folder: Path) -> jinja2.Environment:
         "numero": number,
         "contagem": count,
         "whatsapp": whatsapp,
+        "trechos": stretches,
+        "nos_bastidores": behind,
     }
     env.globals["fim"] = fim
     env.globals["situacao"] = labels.situacao

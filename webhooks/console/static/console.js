@@ -32,7 +32,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 function step(by) {
-  const leads = $$(".lead, .line [data-stop]");
+  const leads = $$(".lead, .line [data-stop]").filter((each) => each.checkVisibility()); // not in a fold that is shut
   if (!leads.length) return;
   const at = leads.indexOf(document.activeElement);
   const next = leads[Math.max(0, Math.min(leads.length - 1, at < 0 ? (by > 0 ? 0 : leads.length - 1) : at + by))];
@@ -59,7 +59,11 @@ async function refresh() {
 function apply(page) {
   const changed = live === "fila" ? list(page) : live === "sessao" ? parts(page) : differs($("main"), $("main", page));
   const news = $("[data-news]");
-  if (live === "saude" && changed) $("main").replaceChildren(...$("main", page).childNodes);
+  if (["saude", "painel"].includes(live) && changed) {
+    const open = $$("main details[open] > summary").map((summary) => summary.textContent);
+    $("main").replaceChildren(...$("main", page).childNodes);
+    for (const summary of $$("main summary")) if (open.includes(summary.textContent)) summary.parentElement.open = true;
+  }
   else if (news) news.hidden = !changed;
 }
 
@@ -97,7 +101,10 @@ function timeline(page) {
   const now = [...line.children], then = [...next.children];
   then.forEach((item, at) => {
     if (!now[at]) line.append(item);
-    else if (differs(now[at], item)) now[at].replaceWith(item);
+    else if (differs(now[at], item)) {
+      if ($(".fold[open]", now[at]) && $(".fold", item)) $(".fold", item).open = true;
+      now[at].replaceWith(item);
+    }
   });
   now.slice(then.length).forEach((item) => item.remove());
   return false;

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -48,6 +50,39 @@ async def test_a_case_tells_the_whole_story(desk: Desk) -> None:
     ):
         assert told in page, told
     assert page.index("faz uma nota") < page.index("Mudei o valor") < page.index("tocou em") < page.index("NFSe-")
+
+
+async def test_a_case_reads_as_a_chat_with_the_machine_folded(desk: Desk) -> None:
+    """What people and Prosa said stands on two sides; what the machine did between is one line, and opens."""
+    _, session = await _issued(desk)
+    async with desk.office.at_work(Papel.LEITURA) as sara:
+        page = (await sara.get(f"/console/sessoes/{session['sessao_id']}"))[1]
+    line = page[page.index('data-testid="linha-do-tempo"') : page.index("</ol>", page.index("linha-do-tempo"))]
+    folds = re.findall(
+        r'<details class="fold"><summary data-stop>([^<]+)</summary>(.*?)\n    </details>', line, re.DOTALL
+    )
+    assert folds[0][0].startswith("leu 3 campos · espera o sim")
+    assert re.match(r"\d chamadas ao gateway · autorizada", folds[-1][0])
+    spoken = re.sub(r'<details class="fold">.*?\n    </details>', "", line, flags=re.DOTALL)
+    assert set(re.findall(r'data-tipo="(\w+)"', spoken)) == {"in", "out"}
+    assert {tipo for _, inside in folds for tipo in re.findall(r'data-tipo="(\w+)"', inside)} == {"step", "gate"}
+    assert line.count('<li class="by-in">') == 3
+
+
+async def test_one_action_stands_out_by_what_the_case_asks(desk: Desk) -> None:
+    """A refusal of ours is tried again, who asked for a person is answered; where all is well nothing stands out."""
+    main = re.compile(r'<a class="button main" [^>]*data-testid="acao-(\w+)"')
+    _, session = await _issued(desk)
+    refused, wish = await desk.refused("815"), "UPDATE conversas SET pessoa_pedida_em = $2, pessoa_motivo = $3 {}"
+    wish = wish.format("WHERE conversa = (SELECT conversa FROM session_snapshot WHERE sessao_id = $1)")
+    async with desk.office.at_work(Papel.SUPERVISOR) as rita:
+        assert main.findall((await rita.get(f"/console/sessoes/{session['sessao_id']}"))[1]) == []
+        page = (await rita.get(f"/console/sessoes/{refused}"))[1]
+        assert main.findall(page) == ["reprocessar"]
+        assert page.count('data-testid="acao-reprocessar"') == 1
+        await desk.office.database.pool.execute(wish, refused, datetime.now(UTC), "palavras")
+        assert main.findall((await rita.get(f"/console/sessoes/{refused}"))[1]) == ["assumir"]
+        await desk.office.database.pool.execute(wish, refused, None, None)
 
 
 async def test_nothing_that_names_a_person_is_shown_unasked(desk: Desk) -> None:
