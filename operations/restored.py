@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from gateway.keys import ChaveInvalida, IdDPS
 from gateway.port import FiscalGateway
@@ -27,11 +27,11 @@ from persistence.db.clock import database_now
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.fiscal import comparison, numbering
-from persistence.fiscal.numbering import Sequencia
+from persistence.fiscal.numbering import Conhecida, Modelo, Sequencia
 from persistence.national import distribution
 from persistence.people.channels import canal_of
 from persistence.people.companies import Empresa, get_company
-from state_machine.documents import DocumentoServico, Rps, Tomador
+from state_machine.documents import Documento, DocumentoProduto, DocumentoServico, Rps, Tomador
 from state_machine.protocol.channel import Ambiente, Canal
 from state_machine.protocol.emission import Absent, CannotTell, Found, Nota
 from state_machine.values.local_time import SAO_PAULO
@@ -123,36 +123,57 @@ async def walk(
     untold: dict[int, str] = {}
     for empresa, row in companies:
         try:
-            canal = canal_of(row.canal, row.ambiente)
-            gateway = channels.of(canal)
+            for canal in _numbered(empresa, row):
+                walks += await _of_channel(database, channels, empresa, canal, known, absences, now)
         except UnknownChannelError:
             continue
-        if gateway.natureza.numbers != "we":
-            continue
-        theirs = [each for each in known if each.sequencia.empresa_id == empresa.id]
-        begun = [
-            Walk(known=each.id, empresa=empresa, sequencia=each.sequencia, first=each.ultimo + 1, seen={})
-            for each in theirs
-        ]
-        if empresa.serie_rps is not None:
-            present = Sequencia(empresa.id, empresa.municipio_ibge, empresa.serie_rps, gateway.ambiente)
-            if present not in {each.sequencia for each in theirs}:
-                begun.append(Walk(known=None, empresa=empresa, sequencia=present, first=empresa.primeiro_rps, seen={}))
-        lists: dict[Ambiente, Listed | None] = {}
-        try:
-            for each in begun:
-                there = Canal(canal.nome, each.sequencia.ambiente)
-                if channels.of(there).natureza.lists_by == "days":
-                    lista: Listed | None = await _by_days(database, channels.of(there), each, now)
-                else:
-                    if each.sequencia.ambiente not in lists:
-                        lists[each.sequencia.ambiente] = await _list(database, channels, there, empresa.cnpj)
-                    lista = lists[each.sequencia.ambiente]
-                walks.append(await _walked(channels.of(there), each, absences, lista, now))
         except _UntoldError as error:
             untold[empresa.id] = f"{empresa.razao_social}: {error}"
             walks = [each for each in walks if each.empresa.id != empresa.id]
     return walks, untold
+
+
+def _numbered(empresa: Empresa, row: Any) -> list[Canal]:
+    """Return the company's channels: that of its services, and those of its goods."""
+    goods = empresa.comercio.canais.values() if empresa.comercio else ()
+    return [canal_of(row.canal, row.ambiente), *goods]
+
+
+async def _of_channel(
+    database: Database,
+    channels: Channels,
+    empresa: Empresa,
+    canal: Canal,
+    known: Sequence[Conhecida],
+    absences: int,
+    now: datetime,
+) -> list[Walk]:
+    """Look beyond the company's sequences on one channel. Raises ``UnknownChannelError`` and ``_UntoldError``."""
+    gateway = channels.of(canal)
+    if gateway.natureza.numbers != "we":
+        return []
+    serie, primeiro = numbering.series_of(empresa, gateway.natureza)
+    present = numbering.in_series(empresa, gateway.natureza, gateway.ambiente, serie) if serie is not None else None
+    modelo = numbering.MODELOS[gateway.natureza.documento]
+    theirs = [each for each in known if each.sequencia.empresa_id == empresa.id and each.sequencia.modelo is modelo]
+    begun = [
+        Walk(known=each.id, empresa=empresa, sequencia=each.sequencia, first=each.ultimo + 1, seen={})
+        for each in theirs
+    ]
+    if present is not None and present not in {each.sequencia for each in theirs}:
+        begun.append(Walk(known=None, empresa=empresa, sequencia=present, first=primeiro, seen={}))
+    lists: dict[Ambiente, Listed | None] = {}
+    walks = []
+    for each in begun:
+        there = Canal(canal.nome, each.sequencia.ambiente)
+        if channels.of(there).natureza.lists_by == "days":
+            lista: Listed | None = await _by_days(database, channels.of(there), each, now)
+        else:
+            if each.sequencia.ambiente not in lists:
+                lists[each.sequencia.ambiente] = await _list(database, channels, there, empresa.cnpj)
+            lista = lists[each.sequencia.ambiente]
+        walks.append(await _walked(channels.of(there), each, absences, lista, now))
+    return walks
 
 
 async def _by_days(database: Database, gateway: FiscalGateway, begun: Walk, now: datetime) -> Listed:
@@ -264,18 +285,23 @@ def _is_old(nota: Nota, now: datetime) -> bool:
     return issued.tzinfo is not None and now - issued > LISTED
 
 
-def _under(begun: Walk, numero: int, today: date) -> DocumentoServico:
+def _under(begun: Walk, numero: int, today: date) -> Documento:
     """Return an invoice of which only the key is asked: its company, series and number make it."""
-    empresa = replace(begun.empresa, municipio_ibge=begun.sequencia.municipio)
-    return DocumentoServico(
-        id_integracao="",
-        prestador=issuer_of(empresa, empresa.principal),
-        tomador=Tomador(empresa.cnpj, None),
-        valor=Decimal("0.01"),
-        descricao="",
-        competencia=today,
-        rps=Rps(begun.sequencia.serie, numero),
-    )
+    serie = begun.sequencia
+    of_goods = serie.modelo is not Modelo.NFSE  # its place is a state, and its code (cNF) is nobody's
+    empresa = begun.empresa if of_goods else replace(begun.empresa, municipio_ibge=serie.municipio)
+    said: dict[str, Any] = {
+        "id_integracao": "restaurado-1" if of_goods else "",
+        "prestador": issuer_of(empresa, empresa.principal),
+        "tomador": Tomador(empresa.cnpj, None),
+        "valor": Decimal("0.01"),
+        "competencia": today,
+        "rps": Rps(serie.serie, numero),
+    }
+    if not of_goods:
+        return DocumentoServico(**said, descricao="")
+    modelo: Literal["nfe", "nfce"] = "nfe" if serie.modelo is Modelo.NFE else "nfce"
+    return DocumentoProduto(**said, modelo=modelo, itens=(), inscricao_estadual="")
 
 
 _LAST = re.compile(r"(\d{1,9}):(\d{1,15})")

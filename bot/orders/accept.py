@@ -21,7 +21,7 @@ from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.fiscal import attempts, intents, issued, numbering
 from persistence.fiscal.intents import NovaEmissao, integration_id
-from persistence.fiscal.numbering import Modelo, Sequencia
+from persistence.fiscal.numbering import Sequencia
 from persistence.national import cities
 from persistence.national.cities import CityQuestion
 from persistence.people import channels as company_channels
@@ -116,19 +116,10 @@ class Numbers:
             await numbering.bind(connection, self._sequence(empresa, rps.serie), rps.numero, emissao_id)
 
     def _series(self, empresa: Empresa) -> tuple[str | None, int]:
-        """Return the series in which we number these documents, ``None`` where we do not, and its first number."""
-        natureza = self._gateway.natureza
-        if natureza.numbers == "channel":
-            return None, 1
-        if natureza.documento is TipoDocumento.SERVICO:
-            return empresa.serie_rps, empresa.primeiro_rps
-        return empresa.comercio.series[self._gateway.name] if empresa.comercio else (None, 1)
+        return numbering.series_of(empresa, self._gateway.natureza)
 
     def _sequence(self, empresa: Empresa, serie: str) -> Sequencia:
-        """Return its line of numbers; goods are numbered by the state (the first two digits of the city's code)."""
-        modelo = _MODELOS[self._gateway.natureza.documento]
-        lugar = empresa.municipio_ibge if modelo is Modelo.NFSE else empresa.municipio_ibge[:2]
-        return Sequencia(empresa.id, lugar, serie, self._gateway.ambiente, modelo)
+        return numbering.in_series(empresa, self._gateway.natureza, self._gateway.ambiente, serie)
 
     def _counts(self, before: Any) -> bool:
         """Tell whether an earlier attempt's number was counted where ours are."""
@@ -136,11 +127,6 @@ class Numbers:
 
 
 _SERVICO = TipoDocumento.SERVICO
-_MODELOS = {
-    TipoDocumento.SERVICO: Modelo.NFSE,
-    TipoDocumento.PRODUTO: Modelo.NFE,
-    TipoDocumento.CONSUMIDOR: Modelo.NFCE,
-}
 ASK_SECONDS = 3.0  # for what another city agreed to; a summary waits for it
 SEM_CONVENIO = (
     "{cidade} não tem convênio com o emissor nacional, e por ele a nota de um serviço feito lá não sai. "

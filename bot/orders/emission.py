@@ -31,7 +31,7 @@ from persistence.idempotency.records import Conflict
 from persistence.rows import EmissionRow
 from persistence.witness import Witness
 from state_machine.documents import mostra_conteudo
-from state_machine.protocol.channel import ATTEMPTS, Leiaute, Natureza, sibling
+from state_machine.protocol.channel import ATTEMPTS, Leiaute, Natureza, TipoDocumento, sibling
 from state_machine.protocol.emission import (
     Absent,
     Accepted,
@@ -384,6 +384,7 @@ CONCURRENCY = 40  # slots for emissions per worker, of which one company has hal
 
 _FORGOTTEN = CannotTell("our number is taken, and the database may have forgotten under which one we stand")
 _EXPLAINED = "a autoridade tem sob este número a nota de outra confirmação"
+_OF_ANOTHER_PROGRAM = "outro programa emitiu nesta série: escolha uma série só da Prosa (prosa empresa add)"
 _UNANSWERED = frozenset({StatusEmissao.ENVIANDO, StatusEmissao.DESCONHECIDO})
 
 
@@ -518,12 +519,19 @@ class Emissions:
             if passo.aviso == "autorizada" and isinstance(call.answer, Found | Issued) and call.answer.xml is not None:
                 await notes.store_document(connection, tarefa.id, "xml", call.answer.xml)
         if passo.aviso == "renumera" and passo.recusa is None:
-            await numbering.taken(connection, tarefa.id, _EXPLAINED)
+            await self._gone(connection, tarefa)
         elif passo.aviso == "renumera" and passo.recusa is not None:
             await stop_layout(connection, self._channels.of(tarefa.canal), tarefa, passo.recusa)
         if passo.irma is not None:
             await emissions.hint(connection, passo.irma, None, None)
         await tell(connection, self._parts, tarefa, passo)
+
+    async def _gone(self, connection: Connection, tarefa: Tarefa) -> None:
+        """Explain a number that another's note has; a series of goods has one program only, and stops."""
+        await numbering.taken(connection, tarefa.id, _EXPLAINED)
+        if self._channels.of(tarefa.canal).natureza.documento is not TipoDocumento.SERVICO:
+            await numbering.block_of(connection, tarefa.id, _OF_ANOTHER_PROGRAM)
+            log.error("series_of_another_program", emissao_id=tarefa.id)
 
     def _of_layout(self, tarefa: Tarefa, recusa: Rejected) -> bool:
         """Say whether a refusal is of the layout in force: the same invoice is made again in the right one."""

@@ -9,12 +9,13 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import cast
+from typing import Final, cast
 
 import sqlalchemy as sa
 
 from persistence.db.connection import Connection
-from state_machine.protocol.channel import Ambiente
+from persistence.people.companies import Empresa
+from state_machine.protocol.channel import Ambiente, Natureza, TipoDocumento
 from state_machine.protocol.emission import EM_CURSO, StatusEmissao
 from state_machine.values.errors import ProsaError
 
@@ -36,6 +37,33 @@ class Sequencia:
     serie: str
     ambiente: Ambiente = Ambiente.PRODUCAO
     modelo: Modelo = Modelo.NFSE
+
+
+MODELOS: Final = {
+    TipoDocumento.SERVICO: Modelo.NFSE,
+    TipoDocumento.PRODUTO: Modelo.NFE,
+    TipoDocumento.CONSUMIDOR: Modelo.NFCE,
+}
+
+
+def in_series(empresa: Empresa, natureza: Natureza, ambiente: Ambiente, serie: str) -> Sequencia:
+    """Return a company's line of numbers in a series; goods are numbered by the state (two digits of the code)."""
+    modelo = MODELOS[natureza.documento]
+    lugar = empresa.municipio_ibge if modelo is Modelo.NFSE else empresa.municipio_ibge[:2]
+    return Sequencia(empresa.id, lugar, serie, ambiente, modelo)
+
+
+def series_of(empresa: Empresa, natureza: Natureza) -> tuple[str | None, int]:
+    """Return the series in which we number a company's documents on a channel, and its first number.
+
+    ``None`` where we do not.
+    """
+    if natureza.numbers == "channel":
+        return None, 1
+    if natureza.documento is TipoDocumento.SERVICO:
+        return empresa.serie_rps, empresa.primeiro_rps
+    modelo = "nfe" if natureza.documento is TipoDocumento.PRODUTO else "nfce"
+    return empresa.comercio.series[modelo] if empresa.comercio else (None, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +175,10 @@ SELECT min(numero) AS de, max(numero) AS ate, motivo FROM (
 
 
 _BLOCKED = sa.text(f"SELECT n.bloqueado FROM numeracao n WHERE {_SEQUENCE}")  # noqa: S608 - a constant of this module
+_BLOCK_OF = sa.text("""
+UPDATE numeracao n SET bloqueado = coalesce(n.bloqueado, :motivo) FROM numeracao_uso u
+WHERE u.numeracao_id = n.id AND u.emissao_id = :emissao_id
+""")
 _BLOCK = sa.text("UPDATE numeracao SET bloqueado = :motivo WHERE id = :id")
 
 
@@ -181,6 +213,11 @@ async def block(connection: Connection, sequencia_id: int, motivo: str | None) -
     Waits for whoever is taking a number.
     """
     return (await connection.execute(_BLOCK, {"id": sequencia_id, "motivo": motivo})).rowcount == 1
+
+
+async def block_of(connection: Connection, emissao_id: int, motivo: str) -> None:
+    """Stop the sequence that an intent's number is of, unless it is stopped already."""
+    await connection.execute(_BLOCK_OF, {"emissao_id": emissao_id, "motivo": motivo})
 
 
 async def bind(connection: Connection, sequencia: Sequencia, numero: int, emissao_id: int) -> None:

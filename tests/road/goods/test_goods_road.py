@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import time
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from lxml import etree
 from pydantic import SecretStr
 
 from bot.master_key import vault_of
+from gateway.keys import ChaveNFe
 from gateway.registry import REGISTRY
 from operations.certificate import keep_certificate
 from operations.company import add_company
@@ -21,6 +23,7 @@ from proofs.demo.world import COMPANY
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.sefaz.rules import SefazConfig
 from state_machine.documents import Endereco
+from state_machine.values.local_time import SAO_PAULO
 from tests.gateway.nfe.made_sale import xmlsec_accepts
 from tests.road.road_people import QUICK, Person, new_phone, open_road, until
 
@@ -235,3 +238,21 @@ async def test_a_product_is_kept_by_chat(road: Road) -> None:
     assert "cadastrado" in told.text
     shown = await person.say(f"nota de 2 tortas de limão pra padaria, cnpj {PADARIA}")
     assert "*R$ 110,00*" in shown.text
+
+
+async def test_a_number_of_another_program_stops_the_series(road: Road, sefaz: SefazSimulator) -> None:
+    """The person is told that it did not come out, no second number is tried, and staff see why."""
+    person = await _person(road)
+    await person.say(f"nota de 6 brigadeiros pra padaria, cnpj {PADARIA}")
+    last = await road.database.pool.fetchval("SELECT ultimo FROM numeracao WHERE modelo = '55'") or 99
+    sefaz.issue_elsewhere(_key_of_another(last + 1))
+    await person.touch("Confirmar")
+    await _emission(road, person, "rejeitado")
+    blocked = await road.database.pool.fetchval("SELECT bloqueado FROM numeracao WHERE modelo = '55'")
+    assert "outro programa" in blocked
+    assert not sefaz.duplicates()
+
+
+def _key_of_another(numero: int) -> str:
+    now = datetime.now(SAO_PAULO)
+    return str(ChaveNFe("35", f"{now:%y%m}", FORM.cnpj, "55", 7, numero, 1, 87_654_320))
