@@ -9,8 +9,11 @@ import orjson
 import pytest
 
 from persistence.api import keys
+from persistence.people import channels, goods
+from state_machine.goods import checked
 from state_machine.invoice.fields import Campo
 from state_machine.proposal import draft, place
+from state_machine.protocol.channel import Canal, TipoDocumento
 from tests.owner import as_owner
 from tests.road.road_people import until
 
@@ -294,3 +297,70 @@ async def test_a_place_that_is_none_is_refused(erp: Erp, said: Any) -> None:
     body = {"cliente_id": await erp.client(), "valor": "1500.00", **said}
     refused = await erp.post("/propostas", body, "lugar-nenhum")
     assert (refused.status, refused.body["codigo"]) == (422, "corpo_invalido")
+
+
+async def _sells(erp: Erp) -> None:
+    async with erp.database.transaction() as connection:
+        company = await channels.company(connection, OURS)
+        await goods.save_seller(connection, company.id, {"inscricao_estadual": "110042490114"})
+        for canal, tipo in (("nfe", TipoDocumento.PRODUTO), ("nfce", TipoDocumento.CONSUMIDOR)):
+            await channels.choose(connection, company.id, Canal(canal), tipo)
+        told = {"codigo": "B1", "texto": "Bolo de pote", "ncm": "19059090", "cfop": "5102", "csosn": "102"}
+        await goods.keep(connection, company.id, [checked({**told, "unidade": "UN", "preco": "12,00"}, "simples")])
+
+
+_WHOLE = {
+    "codigo": "X",
+    "texto": "Torta",
+    "ncm": "19059090",
+    "cfop": "5102",
+    "csosn": "102",
+    "unidade": "UN",
+    "preco": "50.00",
+    "quantidade": "1",
+}
+
+
+async def test_a_proposal_of_goods_is_made_of_products(erp: Erp) -> None:
+    """Amount and text follow from the items, and the draft has them as a person's."""
+    await _sells(erp)
+    items = [{"produto": "B1", "quantidade": "9"}, _WHOLE]
+    body = {"cliente_id": await erp.client(), "documento_fiscal": "nfe", "itens": items}
+    made = await erp.post("/propostas", body, "goods")
+    assert made.status == 201, made.body
+    assert (made.body["valor"], made.body["descricao"]) == ("158.00", "9 Bolo de pote; 1 Torta")
+    assert made.body["itens"][0]["codigo"] == "B1"
+    row = await erp.database.pool.fetchrow("SELECT * FROM propostas WHERE id = $1", made.body["id"])
+    drafted = draft(1, {Campo.ITENS: orjson.dumps(row["itens"]).decode(), Campo.MODELO: row["documento_fiscal"]})
+    assert (drafted.valor_servico, len(drafted.produtos)) == (row["valor"], 2)
+
+
+@pytest.mark.parametrize(
+    ("said", "campo"),
+    [
+        ({"documento_fiscal": "nfe", "itens": [{"produto": "NADA", "quantidade": "1"}]}, "itens"),
+        ({"documento_fiscal": "nfe", "itens": [{"produto": "B1", "quantidade": "0"}]}, "itens"),
+        ({"documento_fiscal": "nfe", "itens": [{"produto": "B1", "quantidade": "1000000"}]}, "itens"),
+        ({"documento_fiscal": "nfe", "itens": [{**_WHOLE, "ncm": "99999999"}]}, "itens"),
+        ({"documento_fiscal": "nfe", "itens": [{**_WHOLE, "cfop": "5405"}]}, "itens"),
+        ({"documento_fiscal": "nfe", "itens": []}, "itens"),
+        ({"documento_fiscal": "nfe", "itens": [{"quantidade": "1"}]}, "itens"),
+        ({"documento_fiscal": "nfe", "valor": "10.00"}, ""),
+        ({"documento_fiscal": "nfse", "itens": [{"produto": "B1", "quantidade": "1"}]}, ""),
+        ({"documento_fiscal": "nfe", "valor": "10.00", "itens": [{"produto": "B1", "quantidade": "1"}]}, ""),
+    ],
+)
+async def test_goods_that_make_no_invoice_are_refused(erp: Erp, said: Any, campo: str) -> None:
+    """By a problem that names where, and nothing is kept."""
+    await _sells(erp)
+    refused = await erp.post("/propostas", {"cliente_id": await erp.client(), **said}, "refused")
+    assert refused.status == 422
+    assert any(campo in str(error) for error in refused.body["erros"])
+
+
+async def test_a_company_without_goods_is_offered_none(erp: Erp) -> None:
+    """It has no channel for them."""
+    await erp.database.pool.execute("DELETE FROM empresa_canal WHERE tipo <> 'servico'")
+    body = {"cliente_id": await erp.client(), "documento_fiscal": "nfe", "itens": [_WHOLE]}
+    refused = await erp.post("/propostas", body, "none")
+    assert refused.status == 422
