@@ -385,6 +385,8 @@ CONCURRENCY = 40  # slots for emissions per worker, of which one company has hal
 _FORGOTTEN = CannotTell("our number is taken, and the database may have forgotten under which one we stand")
 _EXPLAINED = "a autoridade tem sob este número a nota de outra confirmação"
 _OF_ANOTHER_PROGRAM = "outro programa emitiu nesta série: escolha uma série só da Prosa (prosa empresa add)"
+_EXPLAINED_MAX = 200  # characters of the reason of a number
+_SPENT = "a autoridade não aceita mais este número"
 _UNANSWERED = frozenset({StatusEmissao.ENVIANDO, StatusEmissao.DESCONHECIDO})
 
 
@@ -518,13 +520,20 @@ class Emissions:
                 await stop_or_go(connection, tarefa, call.answer)
             if passo.aviso == "autorizada" and isinstance(call.answer, Found | Issued) and call.answer.xml is not None:
                 await notes.store_document(connection, tarefa.id, "xml", call.answer.xml)
-        if passo.aviso == "renumera" and passo.recusa is None:
-            await self._gone(connection, tarefa)
-        elif passo.aviso == "renumera" and passo.recusa is not None:
-            await stop_layout(connection, self._channels.of(tarefa.canal), tarefa, passo.recusa)
+        await self._number_after(connection, tarefa, passo)
         if passo.irma is not None:
             await emissions.hint(connection, passo.irma, None, None)
         await tell(connection, self._parts, tarefa, passo)
+
+    async def _number_after(self, connection: Connection, tarefa: Tarefa, passo: Passo) -> None:
+        """Explain a number that serves nobody any more, or stop what an authority refuses by its layout."""
+        gateway, recusa = self._channels.of(tarefa.canal), passo.recusa
+        if recusa is None and passo.aviso == "renumera":
+            await self._gone(connection, tarefa)
+        elif recusa is not None and passo.aviso == "renumera":
+            await stop_layout(connection, gateway, tarefa, recusa)
+        elif recusa is not None and gateway.natureza.spent & {*recusa.codigos}:
+            await numbering.taken(connection, tarefa.id, f"{_SPENT}: {recusa.mensagem}"[:_EXPLAINED_MAX])
 
     async def _gone(self, connection: Connection, tarefa: Tarefa) -> None:
         """Explain a number that another's note has; a series of goods has one program only, and stops."""

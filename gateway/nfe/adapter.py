@@ -66,8 +66,9 @@ NATUREZA: Final = Natureza(
     draws=True,
     reference=short_reference,
     documento=TipoDocumento.PRODUTO,
+    ladder=(120.0, 180.0, 720.0, 2520.0, 3600.0),
+    spent=outcome.SPENT,
 )
-LADDER: Final = (120.0, 180.0, 720.0, 2520.0, 3600.0)  # seconds between questions for one key
 CONSULTS: Final = 8  # of one key in an hour, over all workers; from ten on the office stops the company (656)
 STOPPED: Final = 3600.0  # seconds without any call of a company that it stopped
 FRESH: Final = timedelta(minutes=4, seconds=30)  # of an NFC-e: after five minutes it is refused for its age (704)

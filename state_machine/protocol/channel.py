@@ -174,6 +174,7 @@ class Natureza:
     draws: bool = False
     documento: TipoDocumento = TipoDocumento.SERVICO
     ladder: tuple[float, ...] = ()
+    spent: frozenset[str] = frozenset()
     reference: Callable[[str], str] | None = None
 
 

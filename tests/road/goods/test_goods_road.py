@@ -14,11 +14,13 @@ from lxml import etree
 from pydantic import SecretStr
 
 from bot.master_key import vault_of
+from bot.operator.reconcile import channels_of
 from gateway.keys import ChaveNFe
 from gateway.registry import REGISTRY
 from operations.certificate import keep_certificate
 from operations.company import add_company
-from operations.goods import add
+from operations.goods import add, close_numbers
+from operations.protocol import CommandRefusedError, numbering_report
 from proofs.demo.world import COMPANY
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.sefaz.rules import SefazConfig
@@ -221,6 +223,15 @@ async def test_a_note_is_cancelled_by_chat(road: Road, sefaz: SefazSimulator) ->
     assert await until(cancelled)
 
 
+async def _told(person: Person, words: str) -> str:
+    """Return what the person has read that has these words."""
+
+    async def read() -> str | None:
+        return next((answer for answer in person.answers if words in answer), None)
+
+    return str(await until(read))
+
+
 async def _offered(person: Person, title: str) -> None:
     async def shown() -> bool:
         bubbles = person.world.meta.bubbles(person.who)
@@ -238,6 +249,25 @@ async def test_a_product_is_kept_by_chat(road: Road) -> None:
     assert "cadastrado" in told.text
     shown = await person.say(f"nota de 2 tortas de limão pra padaria, cnpj {PADARIA}")
     assert "*R$ 110,00*" in shown.text
+
+
+async def test_a_number_without_a_note_is_closed_at_the_authority(road: Road, sefaz: SefazSimulator) -> None:
+    """Only one that has none: status 0 is 102, and then nothing is left unexplained."""
+    person = await _person(road)
+    road.world.sefaz.config = replace(PLAIN, ncms=frozenset({"00000000"}))
+    await person.say(f"nota de 7 brigadeiros pra padaria, cnpj {PADARIA}")
+    await person.touch("Confirmar")
+    row = await _emission(road, person, "rejeitado")
+    assert "NCM" in await _told(person, "não foi aceita")
+    numero = int(row["numero_rps"])
+    about: dict[str, Any] = {"cnpj": FORM.cnpj, "modelo": "55", "serie": 7, "motivo": "venda que o cliente desfez"}
+    async with channels_of(road.house.settings, road.database) as channels:
+        with pytest.raises(CommandRefusedError, match="nota"):
+            await close_numbers(road.database, channels, numeros=range(numero - 1, numero + 1), **about)
+        [said] = await close_numbers(road.database, channels, numeros=range(numero, numero + 1), **about)
+    assert "102" in said
+    assert not [line for line in await numbering_report(road.database) if "BURACO" in line]
+    assert not sefaz.unexplained(FORM.cnpj, "55", 7, 100)
 
 
 async def test_a_number_of_another_program_stops_the_series(road: Road, sefaz: SefazSimulator) -> None:
