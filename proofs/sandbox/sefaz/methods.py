@@ -179,7 +179,7 @@ class Call:
 
     def _send(self, lot: bytes) -> str | None:
         """Take a lot of one note."""
-        notes = wire.parts(lot, "NFe")
+        notes = wire.parts(lot, self.root, "NFe")
         if len(notes) > 1:
             raise RefusedError("126")  # this SEFAZ takes lots of one, of both models
         if text(self.root, "indSinc") != "1":
@@ -289,7 +289,7 @@ class Call:
     def _events(self, lot: bytes) -> str:
         """Register the events of a lot, each by itself."""
         told, last = [], ""
-        for xml, element in zip(wire.parts(lot, "evento"), self.root.findall("{*}evento"), strict=True):
+        for xml, element in zip(wire.parts(lot, self.root, "evento"), self.root.findall("{*}evento"), strict=True):
             info = element[0]
             chave, tipo = Chave.of(text(info, "chNFe")), text(info, "tpEvento")
             sequence = int(text(info, "nSeqEvento"))

@@ -54,7 +54,7 @@ REASONS: Final = {
     "108": "Servico Paralisado Momentaneamente (curto prazo)",
     "109": "Servico Paralisado sem Previsao",
     "120": "Autorizado o uso da NF-e, com alerta",
-    "126": "Rejeicao: Lote de NFC-e com mais de uma nota",
+    "126": "Lote de NFC-e com mais de uma nota",
     "128": "Lote de Evento Processado",
     "135": "Evento registrado e vinculado a NF-e",
     "136": "Evento registrado, mas nao vinculado a NF-e",
@@ -205,6 +205,7 @@ class SefazConfig:
         default_factory=lambda: {CONSULTA: 10, EVENTO: 20, INUTILIZACAO: 20, RECIBO: 40, "refusal": 30}
     )  # of the same thing in an hour, by service: 656 beyond
     blocked_for: float = 3600.0  # seconds of 656 for every call of that CNPJ
+    page: bool = False  # whether trouble of the server is a page in HTML and not a SOAP fault
     processing: float = 0.0  # seconds from a call to its answer, before anything is accepted
 
 

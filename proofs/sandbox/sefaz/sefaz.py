@@ -73,7 +73,10 @@ class SefazSimulator(MutualTls):
         return {"faultstring": "Too Many Requests" if status == 429 else "Server was unable to process request."}  # noqa: PLR2004 - HTTP
 
     def error(self, status: int, **headers: str) -> web.Response:
-        """Answer with a SOAP fault."""
+        """Answer with a SOAP fault, or with the page of the server before it."""
+        if self.config.page:
+            page = f"<html><body><h1>{status}</h1></body></html>"
+            return web.Response(status=status, text=page, content_type="text/html", headers=headers)
         told = wire.fault(self.error_body(status)["faultstring"])
         return web.Response(status=status, body=told, content_type="application/soap+xml", headers=headers)
 

@@ -132,10 +132,10 @@ def opened(service: Service, content_type: str, body: bytes) -> bytes:
     data = envelope.find(f"{{{SOAP}}}Body/{{{service.space}}}nfeDadosMsg")
     if envelope.tag != f"{{{SOAP}}}Envelope" or data is None:
         raise NotTakenError(500, "the envelope has no nfeDadosMsg of this service")
-    inside = re.search(rb"<nfeDadosMsg[^>]*>(.*)</nfeDadosMsg>", body, re.DOTALL)
-    if len(data) != 1 or (data.text or "").strip() or inside is None:
+    begin, end = body.find(b"<nfeDadosMsg"), body.rfind(b"</nfeDadosMsg>")
+    if len(data) != 1 or (data.text or "").strip() or begin < 0 or end < 0:
         raise RefusedError("243")
-    return inside[1]
+    return body[body.index(b">", begin) + 1 : end]
 
 
 def message(service: Service, xml: bytes) -> Any:
@@ -171,9 +171,16 @@ def text(root: Any, way: str) -> str:
     return str(root.findtext("/".join(f"{{{NS}}}{name}" for name in way.split("/"))) or "")
 
 
-def parts(xml: bytes, name: str) -> list[bytes]:
-    """Return the elements of a name in a message, byte by byte."""
-    return re.findall(rb"<" + name.encode() + rb"[ >].*?</" + name.encode() + rb">", xml, re.DOTALL)
+def parts(xml: bytes, root: Any, name: str) -> list[bytes]:
+    """Return the elements of a name, byte by byte. Raises ``RefusedError``: 298 for one that declares no namespace.
+
+    What was signed is a document of its own, so it declares what it needs.
+    """
+    begin, end = f"<{name} ".encode(), f"</{name}>".encode()
+    found = [begin + one.partition(end)[0] + end for one in xml.split(begin)[1:]]
+    if len(found) != len(root.findall(f"{{{NS}}}{name}")):
+        raise RefusedError("298")
+    return found
 
 
 def leaf(name: str, value: str) -> str:

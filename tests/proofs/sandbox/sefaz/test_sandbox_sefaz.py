@@ -19,6 +19,7 @@ from proofs.sandbox.ledger import Ledger
 from proofs.sandbox.sefaz.rules import SefazConfig, Seller
 from proofs.sandbox.sefaz.sefaz import BASE
 from proofs.sandbox.world import World, WorldConfig
+from state_machine.protocol.channel import Ambiente
 from tests.gateway.nfe.made_sale import CNPJ, xmlsec_accepts
 from tests.proofs.sandbox.sefaz.sefaz_shop import DAY, HOUR, MINUTE, PROD, Clock, Shop, chave, opened, said, stat
 
@@ -237,6 +238,15 @@ async def test_the_rules_of_the_contract(shop, modelo: str, changes, code: str) 
         assert said(answer.find(".//{*}protNFe"), "nProt") is None
 
 
+@pytest.mark.parametrize(("modelo", "code"), [("55", "598"), ("65", "373")])
+async def test_homologation_has_words_of_its_own(shop, modelo: str, code: str) -> None:
+    """What the gateway writes there is taken; the words of a real sale are not."""
+    note = shop.note(modelo, ambiente=Ambiente.HOMOLOGACAO)
+    assert stat(await shop.send(shop.altered(note, (" - SEM VALOR FISCAL", " - DE VERDADE")))) == code
+    assert stat(await shop.send(note)) == "100"
+    assert shop.sefaz.authorised()[0].tp_amb == "2"
+
+
 @pytest.mark.parametrize("codigo", ["11111111", "12345678", "01234567", "00000042"])
 async def test_a_code_that_anybody_guesses_is_897(shop, codigo: str) -> None:
     """Rule B03-10, the number itself among them."""
@@ -280,6 +290,8 @@ async def test_217_is_absent_and_another_key_of_the_number_is_told(shop) -> None
         answer = await shop.consult(key)
         assert stat(answer) == code
         assert (f"[chNFe:{chave()}]" in answer.findtext("{*}xMotivo")) == (code != "217")
+    other = ChaveNFe("35", "2611", CNPJ, "55", 77, 42, 9, 40_713_582)
+    assert stat(await shop.consult(other)) == "613"
     wrong = str(chave())[:-1] + "0"
     assert stat(await shop.consult(wrong)) == "236"
     assert stat(await shop.consult(chave(aamm="2604"))) == "526"
@@ -311,6 +323,14 @@ async def test_the_eleventh_consult_of_an_hour_stops_every_call_for_an_hour(shop
     shop.clock.move(2 * MINUTE)
     assert stat(await shop.consult(chave())) == "217"
     assert not shop.sefaz.authorised()
+
+
+async def test_the_same_refusal_thirty_times_is_consumption_too(shop) -> None:
+    """656 for the 31st of one note in an hour, and for everything after it."""
+    note = shop.note(emissao=shop.clock.at + HOUR)
+    assert {stat(await shop.send(note)) for _ in range(30)} == {"703"}
+    assert stat(await shop.send(note)) == "656"
+    assert stat(await shop.consult(chave())) == "656"
 
 
 async def test_digval_may_be_missing(authority) -> None:
@@ -369,6 +389,15 @@ async def test_a_cancellation_has_a_term(authority, modelo: str, term) -> None:
             shop.clock.move(term + MINUTE)
             assert stat(await shop.cancel(chave(modelo), nprot)) == code
             assert (await shop.consult(chave(modelo))).findtext("{*}cStat") == found
+
+
+@pytest.mark.parametrize("again", ["573", "218", "580"])
+async def test_a_second_cancellation_is_one_of_three_codes(authority, again: Any) -> None:
+    """None of them says more than that the consult must be asked."""
+    async with opened(authority, SefazConfig(cancelled_again=again)) as shop:
+        nprot = said(await shop.send(shop.note()), "nProt") or ""
+        assert [stat(await shop.cancel(chave(), nprot)) for _ in range(2)] == ["135", again]
+        assert len(shop.sefaz.authorised()[0].events) == 1
 
 
 async def test_letters_of_correction(shop) -> None:
@@ -449,6 +478,15 @@ async def test_a_lost_answer_says_nothing(shop, fault: Fault, authorised: bool) 
     assert shop.sefaz.faults.hits[fault] == 1
 
 
+async def test_trouble_may_be_a_page(authority) -> None:
+    """A status of 500 with HTML, before and after the note."""
+    async with opened(authority, SefazConfig(page=True)) as shop:
+        shop.sefaz.faults.set(Fault.ERROR_500_ACCEPTED, times=1)
+        answer = await shop.post("NFeAutorizacao4", document.lot(shop.note(), 1))
+        assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (500, "text/html")
+        assert stat(await shop.consult(chave())) == "100"
+
+
 async def test_a_note_in_the_queue_is_635_then_a_note(shop) -> None:
     """The first sending is never answered; meanwhile the number is 635 and the key 217."""
     shop.sefaz.faults.set(Fault.QUEUED, times=1, seconds=120)
@@ -526,6 +564,15 @@ async def test_the_books_judge(shop) -> None:
     assert not shop.sefaz.duplicates()
     assert shop.sefaz.calls()["NFeAutorizacao4", str(chave(numero=1))] == 1
     assert shop.sefaz.calls()["NFeInutilizacao4", f"ID3526{CNPJ}55077000000002000000002"] == 1
+
+
+async def test_the_judge_sees_what_no_authority_would_do(shop) -> None:
+    """A SEFAZ that forgets its numbers makes one sale twice, and the books say so."""
+    shop.sefaz.faults.set(Fault.NO_UNIQUENESS, times=1)
+    for key in (chave(), chave(codigo=11_223_344)):
+        assert stat(await shop.send(shop.note(key=key))) == "100"
+    ((reference, notes),) = shop.sefaz.duplicates().items()
+    assert (len(notes), {one.reference for one in notes}) == (2, {reference})
 
 
 async def test_another_system_takes_a_number(shop) -> None:
