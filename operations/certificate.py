@@ -166,7 +166,7 @@ class NotNowError(ProsaError, RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptFile:
     """What was accepted; ``vence``: its last day in Brazil."""
 
     razao_social: str
@@ -200,7 +200,7 @@ class CertificateLinks:
         async with self._database.transaction() as connection:
             return _open(await certificate_links.find(connection, token))
 
-    async def send(self, token: str, arquivo: bytes, senha: str, simples: Simples | None = None) -> Kept:
+    async def send(self, token: str, arquivo: bytes, senha: str, simples: Simples | None = None) -> KeptFile:
         """Keep the certificate and what was said of the Simples, and tell the conversation in the same commit.
 
         Raises ``CertificateRefusedError``: one try less, nothing else changed. ``LinkEndedError``,
@@ -211,7 +211,7 @@ class CertificateLinks:
         except ReadersBusyError as busy:
             raise NotNowError from busy
 
-    async def _send(self, token: str, arquivo: bytes, senha: str, simples: Simples | None) -> Kept:
+    async def _send(self, token: str, arquivo: bytes, senha: str, simples: Simples | None) -> KeptFile:
         async with self._database.transaction() as connection:
             link = _open(await certificate_links.take_try(connection, token))
             if await certificate_links.tries(connection, link.empresa_id) > HOURLY:
@@ -232,7 +232,7 @@ class CertificateLinks:
                 others = await certificates.talking(connection, link.empresa_id)
                 told += [_told(link, a1, "trocado", each) for each in others if each != link.conversa]
             await self._inbox.put_in(connection, told)
-        return Kept(link.razao_social, a1.titular, a1.vence)
+        return KeptFile(link.razao_social, a1.titular, a1.vence)
 
 
 async def _keep(connection: Connection, link: Link, simples: Simples) -> None:

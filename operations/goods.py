@@ -116,12 +116,12 @@ async def close_numbers(
                 ) from error
     for numero, (_, chave) in given.items() if not again else ():
         if chave is not None and not isinstance(await gateway.find(gateway.key(company.cnpj, chave)), Absent):
-            await _restate(database, sequencia, numeros, pedido, None)
+            await _restate(database, sequencia, numeros, de=pedido, para=None)
             raise CommandRefusedError(f"A Sefaz não confirmou que o número {numero} está sem nota. Nada mudou.")
     answer = await gateway.close_numbers(company.cnpj, company.municipio_ibge, serie, numeros, texto)
     told = f"{numeros.start}" if len(numeros) == 1 else f"{numeros.start} a {numeros.stop - 1}"
     if isinstance(answer, Encerrado):
-        await _restate(database, sequencia, numeros, pedido, f"inutilizado na Sefaz: {texto}")
+        await _restate(database, sequencia, numeros, de=pedido, para=f"inutilizado na Sefaz: {texto}")
         if answer.antes:
             raise CommandRefusedError(f"{told}: a Sefaz já tinha estes números inutilizados. Ficam explicados aqui.")
         return [f"{told}: inutilizado na Sefaz (102), protocolo {answer.protocolo or 'sem número'}."]
@@ -129,14 +129,14 @@ async def close_numbers(
         raise CommandRefusedError(
             f"{told}: a Sefaz não respondeu ({answer.motivo}). Nenhuma nota usa estes números; peça de novo para saber."
         )
-    await _restate(database, sequencia, numeros, pedido, None)
+    await _restate(database, sequencia, numeros, de=pedido, para=None)
     why = answer.mensagem if isinstance(answer, Rejected) else answer.motivo
     raise CommandRefusedError(f"{told}: a Sefaz não inutilizou: {why}. Nada mudou.")
 
 
-async def _restate(database: Database, sequencia: Sequencia, numeros: range, de: str, para: str | None) -> None:
+async def _restate(database: Database, sequencia: Sequencia, numeros: range, *, de: str, para: str | None) -> None:
     async with database.transaction() as connection:
-        await numbering.restate(connection, sequencia, numeros, de, para)
+        await numbering.restate(connection, sequencia, numeros, de=de, para=para)
 
 
 def read_list(nome: str, content: bytes, regime: str) -> list[Produto]:

@@ -260,7 +260,7 @@ async def given(
     return [(row.numero, row.motivo, row.chave) for row in await connection.execute(_GIVEN, values)]
 
 
-async def restate(connection: Connection, sequencia: Sequencia, numeros: range, de: str, para: str | None) -> None:
+async def restate(connection: Connection, sequencia: Sequencia, numeros: range, *, de: str, para: str | None) -> None:
     """Give numbers that are void for the reason ``de`` another one, or with ``None`` make them no longer void."""
     values = {**asdict(sequencia), "de": numeros.start, "ate": numeros.stop - 1, "era": de, "motivo": para}
     await connection.execute(_RESTATE, values)

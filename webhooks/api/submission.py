@@ -7,11 +7,10 @@ Clients and proposals: made once under their caller's key, and shown as they are
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal, Self
@@ -38,25 +37,14 @@ from persistence.api.keys import SUBMIT
 from persistence.db.connection import Connection
 from persistence.db.connection import Row as Found
 from persistence.idempotency.records import input_hash
-from persistence.people import channels, companies, goods
+from persistence.people import channels
 from persistence.queue.inbox import Arrival
 from persistence.rows import ProposalRow
 from persistence.tables import clientes, propostas
 from state_machine.cancellation.machine import SituacaoNota, situacao_of
 from state_machine.goods import (
-    COLUNAS,
     ITENS_MAX,
-    Item,
-    ProdutoInvalido,
-    checked,
-    dump,
-    itens,
-    preco,
-    quantidade,
-    resumida,
-    total,
 )
-from state_machine.invoice.draft import CPF_DIGITS
 from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
 from state_machine.mailing.reading import NotAnAddressError, normalised
 from state_machine.proposal import EstadoProposta
@@ -68,6 +56,7 @@ from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import LIMITE
 from state_machine.values.text import REPLACEMENT
 from webhooks.api.call import ApiCall, Corpo, PageQuery, as_json, page_of, paged, validated
+from webhooks.api.items import OF_ONE_KIND, PLACE, ItemNovo, of_one_kind, sold
 from webhooks.api.problems import RETRY, ProblemError, field
 
 PREFIX: Final = "/api/v1"
@@ -165,22 +154,6 @@ def _money(value: object) -> Decimal:
     return value.quantize(Decimal("0.01"))
 
 
-_QUANTITY: Final = r"(?=.*[1-9])[0-9]{1,6}(?:\.[0-9]{1,4})?"
-_PRICE: Final = rf"(?=.*[1-9]){_MONEY.pattern}"
-
-
-def _shaped(pattern: str) -> AfterValidator:
-    """Return a check of a text's shape; pydantic's own patterns look neither ahead nor behind."""
-    shape = re.compile(pattern)
-
-    def check(text: str) -> str:
-        if not shape.fullmatch(text):
-            raise PydanticCustomError("forma", "é um número acima de zero, com ponto antes das casas")
-        return text
-
-    return AfterValidator(check)
-
-
 Nome = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=NOME_DE_CLIENTE_MAX),
@@ -226,9 +199,6 @@ Inscricao = Annotated[
 Municipio = Annotated[str, AfterValidator(_municipio), Field(json_schema_extra={"format": "municipio-ibge"})]
 Dia = Annotated[date, BeforeValidator(_dia), WithJsonSchema({"type": "string", "format": "date"}, mode="validation")]
 Id = Annotated[int, Field(ge=1, le=LARGEST_ID), BeforeValidator(_whole)]
-Codigo = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z._/\-]{1,60}$")]
-Quantidade = Annotated[str, _shaped(_QUANTITY), Field(json_schema_extra={"pattern": f"^{_QUANTITY}$"})]
-Preco = Annotated[str, _shaped(_PRICE), Field(json_schema_extra={"pattern": f"^{_PRICE}$"})]
 Versao = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_whole)]
 
 
@@ -289,42 +259,6 @@ class EventoNovo(Corpo):
         return self
 
 
-class ItemNovo(Corpo):
-    """Some of a product: of the company's own by its code, or with all that the invoice says of it."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [
-                {"required": ["produto"], "properties": {"produto": {"type": "string"}}},
-                {
-                    "required": [*COLUNAS],
-                    "properties": {"produto": {"type": "null"}, **{key: {"type": "string"} for key in COLUNAS}},
-                },
-            ]
-        }
-    )
-
-    produto: Codigo | None = None
-    quantidade: Quantidade
-    codigo: Codigo | None = None
-    texto: Annotated[str, StringConstraints(pattern="^[!-~¡-ÿ](?:[ -~¡-ÿ]{0,118}[!-~¡-ÿ])?$")] | None = None
-    ncm: Annotated[str, StringConstraints(pattern="^[0-9]{8}$")] | None = None
-    cfop: Annotated[str, StringConstraints(pattern="^5[0-9]{3}$")] | None = None
-    csosn: Annotated[str, StringConstraints(pattern="^[0-9]{3}$")] | None = None
-    unidade: Annotated[str, StringConstraints(pattern="^[0-9A-Za-z]{1,6}$")] | None = None
-    preco: Preco | None = None
-
-    @model_validator(mode="after")
-    def _one_or_the_other(self) -> Self:
-        told = [name for name in COLUNAS if getattr(self, name) is not None]
-        if self.produto is None and len(told) < len(COLUNAS):
-            missing = ", ".join(name for name in COLUNAS if name not in told)
-            raise PydanticCustomError("item", f"diga o produto, ou todos os campos dele; falta {missing}")
-        if self.produto is not None and told not in ([], ["preco"]):
-            raise PydanticCustomError("item", "com o produto, só o preço pode ser outro")
-        return self
-
-
 class PropostaNova(Corpo):
     """An invoice that the caller proposes; what is missing is asked of who approves it.
 
@@ -332,32 +266,7 @@ class PropostaNova(Corpo):
     "nfe" or "nfce") has ``itens`` in place of all that is said of a service.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [
-                {
-                    "required": ["valor"],
-                    "properties": {
-                        "documento_fiscal": {"const": "nfse"},
-                        "itens": {"type": "null"},
-                        "valor": {"not": {"type": "null"}},
-                    },
-                },
-                {
-                    "required": ["documento_fiscal", "itens"],
-                    "properties": {
-                        "documento_fiscal": {"enum": ["nfe", "nfce"]},
-                        "itens": {"type": "array"},
-                        **{
-                            name: {"type": "null"}
-                            for name in ("valor", "descricao", "competencia", "local_prestacao", "obra", "evento")
-                        },
-                        "iss_retido": {"type": "null"},
-                    },
-                },
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra=OF_ONE_KIND)
 
     cliente_id: Id
     documento_fiscal: Literal["nfse", "nfe", "nfce"] = "nfse"
@@ -377,17 +286,12 @@ class PropostaNova(Corpo):
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
-        if self.documento_fiscal == "nfse":
-            if self.valor is None or self.itens is not None:
-                raise PydanticCustomError("proposta", "uma nota de serviço tem valor, e não itens")
-        elif self.itens is None:
-            raise PydanticCustomError("proposta", "uma nota de produto tem itens")
-        elif any(getattr(self, name) is not None for name in _OF_SERVICE):
-            raise PydanticCustomError("proposta", "o valor e o texto de uma nota de produto vêm dos itens")
+        of_service = any(getattr(self, name) is not None for name in _OF_SERVICE)
+        of_one_kind(self.documento_fiscal, self.itens, with_amount=self.valor is not None, of_service=of_service)
         return self
 
 
-_PRESTACAO: Final = {"local_prestacao", "obra", "evento", "iss_retido"}
+_PRESTACAO: Final = {*PLACE}
 _OF_SERVICE: Final = {*_PRESTACAO, "valor", "descricao", "competencia"}
 
 
@@ -489,42 +393,7 @@ async def _client_is_ours(connection: Connection, call: ApiCall, body: PropostaN
     if cliente is None:
         erro = field(("cliente_id",), "desconhecido", "não é um cliente desta empresa")
         raise ProblemError("corpo_invalido", "Nada foi guardado. Crie antes o cliente.", erros=[erro])
-    return await _sold(connection, call, body, cliente.documento) if body.itens else {}
-
-
-async def _sold(connection: Connection, call: ApiCall, body: PropostaNova, documento: str | None) -> dict[str, Any]:
-    """Return the columns that the items make. Raises ``ProblemError`` for what the company does not sell."""
-
-    def refused(where: tuple[str | int, ...], codigo: str, why: str) -> ProblemError:
-        return ProblemError("corpo_invalido", "Nada foi guardado.", erros=[field(where, codigo, why)])
-
-    empresa, _ = await companies.get_company(connection, call.empresa_id)
-    if body.documento_fiscal not in empresa.mercado:
-        raise refused(("documento_fiscal",), "sem_canal", f"a empresa não emite {body.documento_fiscal}")
-    if body.documento_fiscal == "nfce" and documento and len(documento) != CPF_DIGITS:
-        raise refused(("documento_fiscal",), "so_pessoa", "uma nfce é de pessoa ou de quem não deu o nome; use nfe")
-    wanted = body.itens or []
-    known = await goods.named(connection, call.empresa_id, [each.produto for each in wanted if each.produto])
-    made: list[Item] = []
-    for n, each in enumerate(wanted):
-        where: tuple[str | int, ...] = ("itens", n)
-        if each.produto is not None and each.produto not in known:
-            raise refused((*where, "produto"), "desconhecido", f"{each.produto} não é um produto desta empresa")
-        try:
-            if each.produto is not None:
-                one = known[each.produto]
-                one = replace(one, preco=preco(each.preco)) if each.preco else one
-            else:
-                one = checked(each.model_dump(include={*COLUNAS}), empresa.regime)
-            told = {name: getattr(one, name) for name in COLUNAS}
-            made.append(Item(**told, quantidade=quantidade(each.quantidade)))
-        except ProdutoInvalido as error:
-            raise refused((*where, error.campo), "invalido", str(error)) from error
-    try:
-        todos = itens(made)
-    except ProdutoInvalido as error:
-        raise refused((error.campo,), "invalido", str(error)) from error
-    return {"itens": json.loads(dump(todos)), "valor": total(todos), "descricao": resumida(todos)}
+    return await sold(connection, call, body.documento_fiscal, body.itens, cliente.documento) if body.itens else {}
 
 
 def under_way() -> ProblemError:

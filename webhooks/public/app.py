@@ -23,7 +23,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from markupsafe import Markup
 
-from operations.certificate import CertificateLinks, Kept, LinkEndedError, NotNowError, Simples, TooManyFilesError
+from operations.certificate import CertificateLinks, KeptFile, LinkEndedError, NotNowError, Simples, TooManyFilesError
 from persistence.batches import suppression
 from persistence.db.connection import Connection, is_outage
 from persistence.db.connection import Row as Found
@@ -74,7 +74,7 @@ class Pages:
         choices = {"apuracoes": APURACOES_IBSCBS, "atividades": ATIVIDADES_SN}
         return self._page("enviar.html", status, link=link, cnpj=cnpj, erro=erro, **choices)
 
-    def kept(self, kept: Kept) -> web.Response:
+    def kept(self, kept: KeptFile) -> web.Response:
         """Say that it is done, and what to do next."""
         return self._page("guardado.html", 200, kept=kept)
 
