@@ -17,13 +17,15 @@ from persistence.staff import figures as staff_figures
 from persistence.staff.dashboard import DAYS
 from persistence.staff.queue import pulse
 from state_machine.protocol.channel import Ambiente, Leiaute
-from state_machine.protocol.emission import StatusEmissao
+from state_machine.protocol.emission import COM_PESSOAS, StatusEmissao
 from webhooks.console.access.visit import Visita, see_other
 from webhooks.console.render import labels
-from webhooks.console.render.format import Olhar
+from webhooks.console.render.format import Olhar, duration, number
 from webhooks.console.render.labels import cidade
 from webhooks.console.render.model_spend import bars, columns, spend
 
+LOST_TOO_LONG = 3600  # seconds: the ladder of questions asks hourly from here on
+LAG_TOO_LONG = 10  # seconds that a conversation waits for a worker
 OPEN_SHOWN = 20  # operations without an answer: enough to look into, and a command lists all
 
 
@@ -91,6 +93,25 @@ async def health(visita: Visita) -> web.StreamResponse:
         undated = await certificates.undated(connection, alcance)
         suspended = await staff_figures.suspended(connection, alcance)
         layouts = await suspension.layouts(connection)
+    lost = max((row.idade for row in waiting if row.status == StatusEmissao.DESCONHECIDO), default=0.0)
+    paused = {labels.DESTINOS.get(row.destino, row.destino) for row in circuits if row.aberto}
+    stuck = [(row.quantas, labels.emissao(row.status)[0]) for row in waiting if row.status in COM_PESSOAS]
+    said = [
+        (any(row.parado_em for row in layouts), "a SEFIN recusa o leiaute em vigor"),
+        (len(suspended), f"{_many(len(suspended), 'empresa', 'empresas')} com credencial recusada"),
+        *((n, f"{_many(n, 'nota', 'notas')} na situação “{status}”") for n, status in stuck),
+        (lost > LOST_TOO_LONG, f"a resposta de uma nota se perdeu há {duration(lost)}"),
+        (counts.lag_seconds > LAG_TOO_LONG, f"uma conversa espera há {duration(counts.lag_seconds)}"),
+        (counts.quarantined, _many(counts.quarantined, "mensagem parada", "mensagens paradas")),
+        (
+            counts.outbox_failed,
+            _many(counts.outbox_failed, "mensagem não chegou", "mensagens não chegaram") + " em 24 h",
+        ),
+        (paused, f"em pausa: {', '.join(sorted(paused))}"),
+        (not circuits, "nenhum processo deu notícia nos últimos dois minutos"),
+        (unknown, f"{_many(len(unknown), 'operação', 'operações')} sem resposta"),
+        (ending, f"{_many(len(ending), 'certificado vencido', 'certificados vencidos')} ou perto disso"),
+    ]
     return visita.pagina(
         "saude.html",
         pulso=seen,
@@ -105,12 +126,17 @@ async def health(visita: Visita) -> web.StreamResponse:
         certificados=[(row, labels.certificado(row.dias)) for row in ending],
         sem_data=undated,
         resposta=answered,
-        desconhecida=max((row.idade for row in waiting if row.status == StatusEmissao.DESCONHECIDO), default=None),
+        errado=[words for wrong, words in said if wrong],
+        pausadas=bool(paused),
         retencao=labels.RETIDAS,
         destinos=labels.DESTINOS,
         operacao=labels.operacao,
         resultado=labels.resultado,
     )
+
+
+def _many(count: int, one: str, many: str) -> str:
+    return f"{number(count)} {one if count == 1 else many}"
 
 
 async def choose_layout(visita: Visita) -> web.StreamResponse:

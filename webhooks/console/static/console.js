@@ -59,7 +59,11 @@ async function refresh() {
 function apply(page) {
   const changed = live === "fila" ? list(page) : live === "sessao" ? parts(page) : differs($("main"), $("main", page));
   const news = $("[data-news]");
-  if (live === "saude" && changed) $("main").replaceChildren(...$("main", page).childNodes);
+  if (["saude", "painel"].includes(live) && changed) {
+    const open = $$("main details[open] > summary").map((summary) => summary.textContent);
+    $("main").replaceChildren(...$("main", page).childNodes);
+    for (const summary of $$("main summary")) if (open.includes(summary.textContent)) summary.parentElement.open = true;
+  }
   else if (news) news.hidden = !changed;
 }
 

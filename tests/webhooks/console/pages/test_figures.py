@@ -68,7 +68,7 @@ async def test_health_says_what_waits(desk: Desk, history: str) -> None:
     pool = desk.office.database.pool
     async with desk.office.at_work(Papel.LEITURA) as sara:
         page = (await sara.get("/console/saude"))[1]
-        assert "Todas terminaram." in page
+        assert "Emissões sem fim" not in page
         assert "recebida, em processamento" in page
         await pool.execute("UPDATE empresa SET envio_suspenso = 'token vencido' WHERE id = 1")
         await pool.execute("UPDATE nfse_emissao SET status = 'conflito' WHERE sessao_id = $1", history)
@@ -77,6 +77,35 @@ async def test_health_says_what_waits(desk: Desk, history: str) -> None:
         assert "conflito" in page
         await pool.execute("UPDATE empresa SET envio_suspenso = NULL")
         await pool.execute("UPDATE nfse_emissao SET status = 'rejeitado' WHERE sessao_id = $1", history)
+
+
+async def test_health_begins_with_one_sentence_and_shows_what_is_not_zero(desk: Desk, history: str) -> None:
+    """All in order, or what is wrong in words; no figure that is nothing, and no table of it."""
+    pool = desk.office.database.pool
+    alive = (
+        "INSERT INTO disjuntor (processo, destino, aberto, mudou_em, visto_em) "
+        "SELECT 'm:1:x', $1::text, $1 <> 'modelo', now(), now()"
+    )
+    sentence = r'data-testid="ordem"><b>([^<]+)</b>'
+    async with desk.office.at_work(Papel.LEITURA) as sara:
+        await pool.execute("DELETE FROM disjuntor")
+        assert "nenhum processo deu notícia" in group(sentence, (await sara.get("/console/saude"))[1])
+        await pool.execute(alive, "modelo")
+        page = (await sara.get("/console/saude"))[1]
+        assert group(sentence, page) == "Tudo em ordem."
+        assert '<div class="tile' not in page
+        assert "<h2>Operações sem resposta" not in page
+        await pool.execute(alive, "gateway_envio")
+        await pool.execute("UPDATE empresa SET envio_suspenso = 'token vencido' WHERE id = 1")
+        await pool.execute("UPDATE nfse_emissao SET status = 'conflito' WHERE sessao_id = $1", history)
+        page = (await sara.get("/console/saude"))[1]
+    await pool.execute("UPDATE empresa SET envio_suspenso = NULL")
+    await pool.execute("UPDATE nfse_emissao SET status = 'rejeitado' WHERE sessao_id = $1", history)
+    await pool.execute("DELETE FROM disjuntor")
+    assert group(sentence, page) == (
+        "Falta olhar 3 coisas: 1 empresa com credencial recusada; 1 nota na situação “conflito no gateway”; "
+        "em pausa: gateway fiscal: envios."
+    )
 
 
 async def test_health_lists_operations_without_an_answer(desk: Desk, history: str) -> None:
