@@ -69,7 +69,7 @@ class Semana:
     resposta: float | None = None
 
 
-async def weeks(connection: Connection, alcance: Alcance) -> tuple[Semana, Semana]:
+async def by_period(connection: Connection, alcance: Alcance) -> tuple[Semana, Semana]:
     """Count the last seven days, and the seven before, as they stand this moment."""
     week = timedelta(days=7)
 

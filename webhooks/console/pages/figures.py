@@ -22,7 +22,7 @@ from webhooks.console.access.visit import Visita, see_other
 from webhooks.console.render import labels
 from webhooks.console.render.format import Olhar, duration, number
 from webhooks.console.render.labels import cidade
-from webhooks.console.render.model_spend import bars, columns, curve, spend
+from webhooks.console.render.model_spend import bars, columns, line, spend
 
 LOST_TOO_LONG = 3600  # seconds: the ladder of questions asks hourly from here on
 LAG_TOO_LONG = 10  # seconds that a conversation waits for a worker
@@ -50,7 +50,7 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
     """From the first word to the invoice, in numbers."""
     days, seen = days_of(visita.request.query), await pulse(visita.deps.database)
     async with visita.deps.database.transaction() as connection:
-        week, before = await staff_figures.weeks(connection, visita.staff.alcance)
+        week, before = await staff_figures.by_period(connection, visita.staff.alcance)
         hours = await staff_figures.per_hour(connection, visita.staff.alcance)
         painel = await kept.read(connection, visita.staff.alcance, days)
         every = visita.staff.alcance.todas  # a question to the model is no company's
@@ -74,7 +74,7 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
         semana=week,
         antes=before,
         por_hora=hours,
-        grafico_horas=curve(hours),
+        grafico_horas=line(hours),
         dias=days,
         opcoes=DAYS,
         contado_em=painel.contado_em,

@@ -59,7 +59,7 @@ def columns(rows: Sequence[tuple[str, int]]) -> Markup:
     return Markup("").join([*parts, Markup("</svg>")])
 
 
-def curve(rows: Sequence[tuple[str, int]]) -> Markup:
+def line(rows: Sequence[tuple[str, int]]) -> Markup:
     """Return one line over the rows; the first, the last and the highest are named, each point has its figure."""
     top = max((value for _, value in rows), default=0) or 1
     step = WIDTH / max(len(rows) - 1, 1)
