@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,6 +16,7 @@ from persistence.people.channels import counts
 from persistence.staff.case import CANCELADAS, SUBSTITUIDAS
 from persistence.staff.groups import CODE, GROUP_RESOLVED, OPEN, WHEN, last_resolution
 from persistence.tables import (
+    auditoria,
     empresa,
     gateway_tentativas,
     grupo_resolvido,
@@ -29,6 +31,7 @@ from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.session import Estado
 from state_machine.protocol.emission import COM_PESSOAS, PEDEM_OLHOS, StatusEmissao
 
+WAITED = "esperou"  # in the audit of a take-over: seconds since its person asked for one of the staff
 GROUPS = 100  # of failures; more than that many kinds is one big failure
 _E = nfse_emissao.c
 
@@ -50,6 +53,72 @@ class Caminho:
     mediana: float | None
     p95: float | None
     mensagens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Semana:
+    """One week in figures: notes that stand, with their sum in BRL; refusals; medians in seconds, None of nothing.
+
+    ``mediana`` is from the first word to the note, ``resposta`` from a wish for a person until one of the staff came.
+    """
+
+    notas: int = 0
+    valor: Decimal | None = None
+    recusadas: int = 0
+    mediana: float | None = None
+    resposta: float | None = None
+
+
+async def by_period(connection: Connection, alcance: Alcance) -> tuple[Semana, Semana]:
+    """Count the last seven days, and the seven before, as they stand this moment."""
+    week = timedelta(days=7)
+
+    def before(moment: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+        return (moment <= sa.func.now() - week).label("antes")
+
+    stands = sa.and_(nfse_processada.c.id.is_not(None), nfse_processada.c.status != StatusNota.CANCELADO)
+    took = sa.func.extract("epoch", nfse_processada.c.criado_em - snapshot.c.created_at)
+    joined = nfse_emissao.outerjoin(nfse_processada, nfse_processada.c.emissao_id == _E.id)
+    joined = joined.outerjoin(snapshot, snapshot.c.id == _E.session_id)
+    notes = sa.select(
+        before(_E.criado_em),
+        sa.func.count().filter(stands).label("notas"),
+        sa.func.sum(_E.valor_servico).filter(stands).label("valor"),
+        sa.func.count(sa.distinct(_E.sessao_id)).filter(_E.status == StatusEmissao.REJEITADO).label("recusadas"),
+        sa.func.percentile_cont(0.5).within_group(took).filter(stands).label("mediana"),
+    ).select_from(joined)
+    notes = notes.where(_E.criado_em > sa.func.now() - 2 * week, alcance.em(_E.prestador_id))
+    notes = notes.where(sa.text(counts("nfse_emissao"))).group_by(sa.text("antes"))
+    a = auditoria.c
+    waited = sa.cast(a.detalhe[WAITED].astext, sa.Float)
+    came = sa.select(before(a.em), sa.func.percentile_cont(0.5).within_group(waited).label("resposta"))
+    came = came.where(a.acao == "assumir", a.detalhe.has_key(WAITED), a.em > sa.func.now() - 2 * week)
+    came = came.where(alcance.em(a.empresa_id)).group_by(sa.text("antes"))
+    counted = {row.antes: row for row in await connection.execute(notes)}
+    answered = {row.antes: row.resposta for row in await connection.execute(came)}
+
+    def one(earlier: bool) -> Semana:
+        row = counted.get(earlier)
+        if row is None:
+            return Semana(resposta=answered.get(earlier))
+        return Semana(row.notas, row.valor, row.recusadas, row.mediana, answered.get(earlier))
+
+    return one(False), one(True)  # noqa: FBT003 - which of two
+
+
+async def per_hour(connection: Connection, alcance: Alcance) -> list[tuple[str, int]]:
+    """Count the notes of the last 24 hours that stand, by the hour in Brazil (``14h``), the oldest first."""
+    n = nfse_processada.c
+    hour = sa.func.extract("hour", sa.func.timezone("America/Sao_Paulo", n.criado_em))
+    since = sa.func.date_trunc("hour", sa.func.now()) - timedelta(hours=23)
+    joined = nfse_processada.join(nfse_emissao, _E.id == n.emissao_id)
+    statement = sa.select(hour.label("hora"), sa.func.count().label("quantas")).select_from(joined)
+    statement = statement.where(n.criado_em >= since, n.status != StatusNota.CANCELADO, alcance.em(_E.prestador_id))
+    statement = statement.where(_E.criado_em > sa.func.now() - timedelta(days=14), sa.text(counts("nfse_emissao")))
+    found = {int(row.hora): row.quantas for row in await connection.execute(statement.group_by(hour))}
+    local = sa.func.extract("hour", sa.func.timezone("America/Sao_Paulo", sa.func.now()))
+    now = int((await connection.execute(sa.select(local))).scalar_one())
+    return [(f"{h:02d}h", found.get(h, 0)) for h in ((now + 1 + step) % 24 for step in range(24))]
 
 
 async def failure_groups(connection: Connection, alcance: Alcance, since: timedelta) -> list[Any]:

@@ -168,6 +168,12 @@ async def test_the_keyboard_is_enough(browser: Browser, demo: Demo) -> None:
         await keys.type(sessao_id)
         await keys.press("Enter")
         await expect(page.get_by_test_id("por-que")).to_contain_text("se perdeu")
+        await sara.hit("j", "j")
+        await expect(page.locator(".fold > summary").first).to_be_focused()
+        await sara.hit("j")
+        await expect(page.locator(".by-out .item").first).to_be_focused()  # what is folded is passed by
+        await sara.hit("k", "Enter", "j")
+        await expect(page.locator(".fold .item").first).to_be_focused()
         await page.get_by_test_id("acao-consultar").focus()
         await keys.press("Enter")
         await page.get_by_test_id("motivo").focus()
@@ -216,6 +222,12 @@ async def test_news_come_by_themselves_and_move_nothing(browser: Browser, demo: 
             await sara.open("/falhas")
         await concluded(demo, "rejeitado")
         await expect(sara.page.locator("[data-news]")).to_be_visible()
+        async with sara.page.expect_response(lambda answer: "/eventos" in answer.url):
+            await sara.open("/painel")
+        refused = sara.page.get_by_test_id("semana").locator("b").nth(2)
+        before = await refused.inner_text()
+        await concluded(demo, "rejeitado")
+        await expect(refused).not_to_have_text(before)
         async with sara.page.expect_response(lambda answer: "/eventos" in answer.url):
             await sara.open("/empresas")
         joined = "INSERT INTO usuario (empresa_id, telefone) SELECT min(id), '5511900001235' FROM empresa"

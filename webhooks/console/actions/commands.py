@@ -252,7 +252,7 @@ def available(caso: Caso, quem: Staff) -> list[Acao]:
     return [acao for acao in ACOES if quem.papel.alcanca(acao.papel) and acao.cabe(caso, quem)]
 
 
-def foremost(caso: Caso, acoes: list[Acao]) -> Acao | None:
+def main_of(caso: Caso, acoes: list[Acao]) -> Acao | None:
     """Return the one action that this case asks for; none while somebody speaks there, or where nothing is amiss."""
     if caso.sessao.atendente_id is not None:
         return None

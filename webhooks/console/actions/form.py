@@ -19,6 +19,7 @@ from persistence.queue.inbox import Arrival
 from persistence.rows import OrderRow, StaffRow
 from persistence.staff import case as staff_case
 from persistence.staff.case import Caso
+from persistence.staff.figures import WAITED
 from state_machine.cancellation.machine import MOTIVO_MIN, Codigo, StatusNota, motivo_de
 from webhooks.console.access.visit import Visita, see_other
 from webhooks.console.actions.commands import POR_NOME, TEXTO_MAX, Acao
@@ -122,6 +123,8 @@ async def _store(
     quem, s = visita.staff, caso.sessao
     correlacao = f"equipe-{secrets.token_hex(4)}"
     detalhe = {"mensagem": campos["outbox_id"]} if "outbox_id" in campos else None
+    if acao.nome == "assumir" and s.pessoa_pedida_em is not None:
+        detalhe = {WAITED: round((s.agora - s.pessoa_pedida_em).total_seconds())}
     await audit.write(
         connection,
         staff_id=quem.id,

@@ -17,7 +17,7 @@ from persistence.staff.queue import pulse
 from state_machine.invoice.session import Estado
 from state_machine.protocol.emission import StatusEmissao
 from webhooks.console.access.visit import Visita
-from webhooks.console.actions.commands import POR_NOME, TEXTO_MAX, available, foremost, issued
+from webhooks.console.actions.commands import POR_NOME, TEXTO_MAX, available, issued, main_of
 from webhooks.console.pages import conflict as orders
 from webhooks.console.pages.conflict import conflict
 from webhooks.console.pages.snapshot import line
@@ -104,7 +104,7 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         caminho_estados=path(registro, caso.sessao.estado, caso.sessao.nota, caso.sessao.substituta),
         linha=await asyncio.to_thread(line, registro, olhar),  # masking much takes a while, and others are served
         acoes=acoes,
-        principal=foremost(caso, acoes),
+        principal=main_of(caso, acoes),
         olhar=olhar,
         motivos=labels.MOTIVOS,
         segundos=REVEAL_SECONDS,

@@ -22,7 +22,7 @@ from webhooks.console.access.visit import Visita, see_other
 from webhooks.console.render import labels
 from webhooks.console.render.format import Olhar, duration, number
 from webhooks.console.render.labels import cidade
-from webhooks.console.render.model_spend import bars, columns, spend
+from webhooks.console.render.model_spend import bars, columns, line, spend
 
 LOST_TOO_LONG = 3600  # seconds: the ladder of questions asks hourly from here on
 LAG_TOO_LONG = 10  # seconds that a conversation waits for a worker
@@ -48,8 +48,10 @@ async def failures(visita: Visita) -> web.StreamResponse:
 
 async def dashboard(visita: Visita) -> web.StreamResponse:
     """From the first word to the invoice, in numbers."""
-    days = days_of(visita.request.query)
+    days, seen = days_of(visita.request.query), await pulse(visita.deps.database)
     async with visita.deps.database.transaction() as connection:
+        week, before = await staff_figures.by_period(connection, visita.staff.alcance)
+        hours = await staff_figures.per_hour(connection, visita.staff.alcance)
         painel = await kept.read(connection, visita.staff.alcance, days)
         every = visita.staff.alcance.todas  # a question to the model is no company's
         asked = await outside.model_use_per_day(connection, days) if every else []
@@ -59,11 +61,20 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
         ("deram todos os dados", way.completas),
         ("confirmaram", way.confirmadas),
         ("tiveram a nota autorizada", way.autorizadas + way.canceladas + way.substituidas),
-        ("cancelaram depois", way.canceladas),
-        ("substituíram depois", way.substituidas),
+        *(
+            (said, n)
+            for said, n in (("cancelaram depois", way.canceladas), ("substituíram depois", way.substituidas))
+            if n
+        ),
     ]
+    refusals = [(labels.motivo(code) or "sem código", n) for code, n in refusals]
     return visita.pagina(
         "painel.html",
+        pulso=seen,
+        semana=week,
+        antes=before,
+        por_hora=hours,
+        grafico_horas=line(hours),
         dias=days,
         opcoes=DAYS,
         contado_em=painel.contado_em,

@@ -88,7 +88,7 @@ def whatsapp(text: str) -> Markup:
     return out + Markup.escape(text[at:])
 
 
-def stretches(items: Iterable[Any]) -> list[list[Any]]:
+def grouped(items: Iterable[Any]) -> list[list[Any]]:
     """Return a timeline's entries in runs: what people and Prosa said, what the machine did between."""
     return [list(run) for _, run in groupby(items, key=lambda item: item.da_maquina)]
 
@@ -161,7 +161,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "numero": number,
         "contagem": count,
         "whatsapp": whatsapp,
-        "trechos": stretches,
+        "trechos": grouped,
         "nos_bastidores": behind,
     }
     env.globals["fim"] = fim

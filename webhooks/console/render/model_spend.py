@@ -59,6 +59,29 @@ def columns(rows: Sequence[tuple[str, int]]) -> Markup:
     return Markup("").join([*parts, Markup("</svg>")])
 
 
+def line(rows: Sequence[tuple[str, int]]) -> Markup:
+    """Return one line over the rows; the first, the last and the highest are named, each point has its figure."""
+    top = max((value for _, value in rows), default=0) or 1
+    step = WIDTH / max(len(rows) - 1, 1)
+    points = [
+        (label, value, round(place * step, 1), 16 + _HEIGHT - round(_HEIGHT * value / top))
+        for place, (label, value) in enumerate(rows)
+    ]
+    path = " ".join(f"{x},{y}" for _, _, x, y in points)
+    parts = [
+        Markup('<svg viewBox="-4 0 {} {}" role="img" aria-hidden="true">').format(WIDTH + 8, _HEIGHT + 36),
+        Markup('<polyline class="stroke" points="{}"/>').format(path),
+    ]
+    dot = Markup('<circle class="bar" cx="{}" cy="{}" r="3.5"><title>{}: {}</title></circle>')
+    parts += [dot.format(x, y, label, value) for label, value, x, y in points if value]
+    if rows:
+        text = Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>')
+        parts.append(text.format(0, _HEIGHT + 32, "start", rows[0][0]))
+        parts.append(text.format(WIDTH, _HEIGHT + 32, "end", rows[-1][0]))
+        parts.append(text.format(0, 11, "start", f"até {number(top)} por hora"))
+    return Markup("").join([*parts, Markup("</svg>")])
+
+
 def _day(day: str) -> str:
     return f"{day[8:10]}/{day[5:7]}"
 

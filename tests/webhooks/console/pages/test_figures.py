@@ -18,6 +18,7 @@ from state_machine.protocol.channel import Ambiente
 from tests.narrowing import group
 from tests.road.road_people import until
 from webhooks.console.render.export import month
+from webhooks.console.render.format import brl
 from webhooks.console.render.model_spend import bars, columns
 
 if TYPE_CHECKING:
@@ -63,6 +64,36 @@ async def test_the_dashboard_counts_the_way_to_the_invoice(desk: Desk, history: 
     assert history
 
 
+async def test_the_week_stands_beside_the_one_before_and_is_of_now(desk: Desk, history: str) -> None:
+    """Notes, their sum, refusals, the way there and the staff's answer, beside seven days earlier; notes by hour."""
+    pool, cells = desk.office.database.pool, r"<b>([^<]*)</b><span>[^<]*</span><small>([^<]*) na semana antes</small>"
+    moved = "UPDATE nfse_emissao SET criado_em = criado_em + $2 * interval '8 days' WHERE sessao_id = $1"
+    asked = "UPDATE conversas SET pessoa_pedida_em = now() - interval '25 minutes', pessoa_motivo = 'palavras'"
+    total = "SELECT sum(valor_servico) FROM nfse_emissao WHERE status = 'concluido'"
+    act = f"/console/sessoes/{history}/acoes"
+    async with desk.office.at_work(Papel.SUPORTE) as sara:
+
+        async def week() -> list[tuple[str, str]]:
+            return re.findall(cells, (await sara.get("/console/painel"))[1])
+
+        assert await dashboard.refresh(desk.office.database)
+        first = await week()
+        assert [now for now, _ in first[:3]] == ["1", brl(await pool.fetchval(total)), "1"]
+        assert first[4] == ("–", "–")
+        await pool.execute(moved, history, -1)
+        assert (await week())[2] == ("0", "1")
+        await pool.execute(moved, history, 1)
+        ana = await desk.road.person()
+        await ana.issue()
+        assert [now for now, _ in (await week())[:2]] == ["2", brl(await pool.fetchval(total))]
+        assert "Notas por hora</caption>" in (await sara.get("/console/painel"))[1]
+        await pool.execute(asked)
+        assert (await sara.post(f"{act}/assumir", {"motivo": "pediu"}, form=f"{act}/assumir"))[0] == 303
+        assert (await week())[4][0] == "25 min"
+        await sara.post(f"{act}/devolver", {}, form=f"{act}/devolver")
+        await pool.execute("DELETE FROM painel")
+
+
 async def test_health_says_what_waits(desk: Desk, history: str) -> None:
     """Lags, the oldest unknown, refused credentials and the gateway's last hour, on one page."""
     pool = desk.office.database.pool
@@ -83,7 +114,8 @@ async def test_health_begins_with_one_sentence_and_shows_what_is_not_zero(desk: 
     """All in order, or what is wrong in words; no figure that is nothing, and no table of it."""
     pool = desk.office.database.pool
     alive = (
-        "INSERT INTO disjuntor (processo, destino, aberto, mudou_em, visto_em) VALUES ('m:1:x', $1, $2, now(), now())"
+        "INSERT INTO disjuntor (processo, destino, aberto, mudou_em, visto_em) "
+        "SELECT 'm:1:x', $1::text, $1 <> 'modelo', now(), now()"
     )
     sentence = r'data-testid="ordem"><b>([^<]+)</b>'
     async with desk.office.at_work(Papel.LEITURA) as sara:
@@ -205,7 +237,7 @@ async def test_a_note_that_ended_is_a_figure_and_a_filter_of_its_own(desk: Desk,
         table = page[page.index("Notas por dia</caption>") :]
         days = re.findall(r'<td class="num">(\d+)</td>', table[: table.index("</table>")])
         shown = [
-            group(rf'<th scope="row">{label}</th><td class="num">(\d+)</td>', page)
+            (re.findall(rf'<th scope="row">{label}</th><td class="num">(\d+)</td>', page) or ["0"])[0]
             for label in ("tiveram a nota autorizada", "cancelaram depois", "substituíram depois")
         ]
         return *map(int, shown), sum(map(int, days))
