@@ -155,7 +155,9 @@ class Paulistana:
 
     def explain(self, recusa: Rejected) -> Explicacao:
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
-        return payload.explained(recusa.campos) if recusa.campos else outcome.explain(recusa)
+        if not recusa.campos:
+            return outcome.explain(recusa)
+        return outcome.ADDRESS if recusa.campos[0][0] == "tomador.endereco" else payload.explained(recusa.campos)
 
     async def prepare(self, payload_: bytes, agora: datetime, antes: Sequence[bytes] = ()) -> Prepared:
         """Return the signed RPS of a stored invoice, or what is wrong with the invoice or the certificate.

@@ -47,8 +47,8 @@ class PaulistanaSimulator(MutualTls):
     """The city's web service with its books.
 
     The ledger has ``nfe.issued``, ``nfe.cancelled`` (``by``: ``ws``, ``site`` or ``substituicao``), ``nfe.mark``,
-    ``refused`` (codes of every refusal, with the RPS where there is one) and ``call`` (every call with its operation,
-    status and the CNPJ of its certificate). It is the storage too: opened again on it, the simulator goes on.
+    ``refused`` (codes of every refusal, with the RPS and its XML where there is one) and ``call`` (every call with its
+    operation, status and the CNPJ of its certificate). It is the storage too: opened again on it, it goes on.
     """
 
     name = "paulistana"
@@ -252,7 +252,10 @@ class PaulistanaSimulator(MutualTls):
         """Return the text of an answer, held against the schema of the city; where a switch says so, spoilt then."""
         if erros:
             sent, codes = call.sent() if call else None, [erro.codigo for erro in erros]
-            self.ledger.append("refused", operation=operation.name, codes=codes, rps=sent)
+            rps = None if sent is None or call is None else call.root.find("RPS")
+            told = {"packed": etree.tostring(rps, encoding="unicode")} if rps is not None else {}
+            sender = call.remetente if call else None
+            self.ledger.append("refused", operation=operation.name, codes=codes, rps=sent, remetente=sender, **told)
         head = etree.Element("Cabecalho", Versao=str(versao))
         etree.SubElement(head, "Sucesso").text = "false" if erros else "true"
         alertas, rest = (call.alertas, call.rest) if call else ([], [])
