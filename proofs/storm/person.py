@@ -32,7 +32,9 @@ REPLACE = "substituir:"
 REFUSAL = "não foi aceita"
 REPLACES = "Substitui a nota"  # in a summary
 NAMELESS = "o nome do cliente"  # in a question: on a channel that issues nothing without it
-HOMELESS = "o endereço do cliente"  # likewise
+NO_CEP = "serviço de CEP"  # in a question: it did not answer
+LATER = 20.0  # seconds before somebody says the address again
+HOMELESS = re.compile(f"o endereço do cliente|{NO_CEP}")  # in a question, like ``NAMELESS``
 NUMBER = re.compile(r"NFS-e (\d+) autorizada")
 
 
@@ -225,7 +227,7 @@ class Person:
 
         def fits(b: Bubble) -> bool:
             new = any(x.id.startswith(CONFIRM) and name(x.id) not in old for x in b.buttons) and shows in b.text
-            asks = (NAMELESS in b.text or HOMELESS in b.text) and not new and b.id not in self._taken
+            asks = (NAMELESS in b.text or HOMELESS.search(b.text) is not None) and not new and b.id not in self._taken
             asks = asks and not any(x.id.startswith(CONFIRM) for x in b.buttons)
             return new or asks or any(x.id.startswith(TAKE) and x.id not in self._taken for x in b.buttons)
 
@@ -233,7 +235,7 @@ class Person:
             shown = await self._see(fits)
             if any(button.id.startswith(CONFIRM) for button in shown.buttons):
                 return shown
-            if NAMELESS in shown.text or HOMELESS in shown.text:
+            if NAMELESS in shown.text or HOMELESS.search(shown.text):
                 await self._tell(shown)
             else:
                 await self._take(shown)
@@ -245,6 +247,8 @@ class Person:
             return
         customer = self._wish.tomador if self._asked_again else self._wish.recusado or self._wish.tomador
         row = companies()[customer]
+        if NO_CEP in question.text:
+            await asyncio.sleep(LATER)
         await self._say(row["razao_social"] if NAMELESS in question.text else address(row))
 
     async def _take(self, question: Bubble) -> None:

@@ -36,7 +36,6 @@ class PaulistanaConfig:
     """How the city behaves. What nobody outside knows of the real one is marked: unsure."""
 
     binding: str = "soap12-header"  # the one that the host takes; unsure
-    edition: str = "02-5"  # of the schemas of layout 2
     taxpayers: Mapping[str, Taxpayer] = field(default_factory=dict)  # by CCM
     strangers: bool = True  # who is not there passes for a company of the sender's CNPJ, regime normal; else 1202
     layout_2_since: date | None = _LAYOUT_2  # 631 from that day, but for the Simples; None: never. The day is unsure

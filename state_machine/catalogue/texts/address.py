@@ -17,8 +17,7 @@ DUVIDAS: Final[Mapping[Motivo, tuple[str, str]]] = {  # in the place of what is 
         "Ainda preciso do endereço do cliente. {exemplo}",
     ),
     Motivo.NAO_CABE: (
-        "Antes do resumo, preciso do endereço do cliente.{detalhe} Me manda o CEP e o número, ou: rua, número, bairro, "
-        "cidade/UF e CEP.",
+        "Antes do resumo, preciso do endereço do cliente.{detalhe} Me manda rua, número, bairro, cidade/UF e CEP.",
         "Ainda preciso do endereço do cliente.{detalhe} {exemplo}",
     ),
     Motivo.INCOMPLETO: (
