@@ -32,9 +32,8 @@ REPLACE = "substituir:"
 REFUSAL = "não foi aceita"
 REPLACES = "Substitui a nota"  # in a summary
 NAMELESS = "o nome do cliente"  # in a question: on a channel that issues nothing without it
-NO_CEP = "serviço de CEP"  # in a question: it did not answer
+HOMELESS = re.compile("o endereço do cliente|serviço de CEP")  # likewise, and where its CEP was not answered
 LATER = 20.0  # seconds before somebody says the address again
-HOMELESS = re.compile(f"o endereço do cliente|{NO_CEP}")  # in a question, like ``NAMELESS``
 NUMBER = re.compile(r"NFS-e (\d+) autorizada")
 
 
@@ -87,6 +86,7 @@ class Person:
         self._word = ""  # the message that said yes
         self._taken: set[str] = set()  # buttons of questions that were answered, and questions without buttons
         self._first: str | None = None  # number of the note whose place another one takes
+        self._waits = 0.0  # seconds before the customer's address is said
         self._asked_again = False  # with another customer, after the first was refused
 
     async def confirm(self) -> None:
@@ -247,9 +247,12 @@ class Person:
             return
         customer = self._wish.tomador if self._asked_again else self._wish.recusado or self._wish.tomador
         row = companies()[customer]
-        if NO_CEP in question.text:
-            await asyncio.sleep(LATER)
-        await self._say(row["razao_social"] if NAMELESS in question.text else address(row))
+        if NAMELESS in question.text:
+            await self._say(row["razao_social"])
+            return
+        await asyncio.sleep(self._waits)
+        self._waits = LATER
+        await self._say(address(row))
 
     async def _take(self, question: Bubble) -> None:
         """Answer what a doubtful amount is: yes where it is the one that was said."""
