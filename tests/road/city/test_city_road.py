@@ -284,6 +284,7 @@ async def test_outside_of_production_no_rps_leaves(database_url: str, redis_url:
             return await _steps(apart, session)
 
         assert (await until(refused))[0] == ("submit", "NotSent")
+        await _told(person, "São Paulo não tem ambiente de testes")
         async with channels_of(apart.house.settings, apart.database) as channels:
             gateway = channels.of(Canal("paulistana", Ambiente.HOMOLOGACAO))
             assert await gateway.find(gateway.key(FORM.cnpj, str(ChaveRPS(CCM, "PROSA", 1)))) == Absent()
