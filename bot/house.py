@@ -118,8 +118,9 @@ def _with_api(app: web.Application, stores: Stores, deps: WebhookDeps) -> None:
 
 
 def _months(stores: Stores) -> Months:
-    drawn = {name for name, row in rows_for(stores.settings).items() if row.natureza.draws}
-    return Months(stores.database, kept_documents(stores.database, drawn), stores.settings.app_secrets)
+    rows = rows_for(stores.settings).items()
+    drawn, shown = ({name for name, row in rows if getattr(row.natureza, what)} for what in ("draws", "page"))
+    return Months(stores.database, kept_documents(stores.database, drawn, shown), stores.settings.app_secrets)
 
 
 def _deps(stores: Stores) -> WebhookDeps:

@@ -47,6 +47,7 @@ MIME: Final[dict[Formato, str]] = {
     "csv": "text/csv",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
+PAGE_MIME: Final = "text/plain"  # of what stands in the place of a PDF; an XML is application/xml
 LINKS: Final = "/fechamento"  # below the public address; masked in ``telemetry/logs.py``
 MOST: Final = 5_000  # notes of a month; a ZIP of them has some hundred megabytes
 _SPAN: Final = 2_000  # numbers among which gaps are looked for
@@ -251,7 +252,7 @@ async def zip_of(mes: Mes, fetch: Fetch) -> MonthZip:
                     name = marked_name(linha.numero, linha.situacao, formato)
                     found = await fetch(linha.emissao_id, formato)
                     if isinstance(found, Arquivo):
-                        archive.writestr(f"{mes.nome}/{name}", found.conteudo)
+                        archive.writestr(f"{mes.nome}/{named(name, found)}", found.conteudo)
                     else:
                         pack.sem_arquivo.append(name)
             if missing := _missing(mes, pack):
@@ -278,15 +279,28 @@ def _missing(mes: Mes, pack: MonthZip) -> str:
     return "\r\n".join(lines)
 
 
-def kept_documents(database: Database, drawn: Collection[str]) -> Fetch:
+def page_file(endereco: str) -> Arquivo:
+    """Return a text with the address where a note is shown, in the place of a PDF that its channel does not give."""
+    return Arquivo(f"{endereco}\r\n".encode(), PAGE_MIME)
+
+
+def named(name: str, arquivo: Arquivo) -> str:
+    """Return a file's name, with the end that a text in the place of a PDF has."""
+    return f"{name.rpartition('.')[0]}.txt" if arquivo.mime == PAGE_MIME else name
+
+
+def kept_documents(database: Database, drawn: Collection[str], shown: Collection[str] = ()) -> Fetch:
     """Return what fetches documents that we hold already; ``drawn``: channels whose PDF we draw, from their XML.
 
-    A drawn PDF of a cancelled note is not among them: the kept one lacks its mark.
+    A drawn PDF of a cancelled note is not among them: the kept one lacks its mark. ``shown``: channels without PDFs,
+    whose notes have a page.
     """
 
     async def fetch(emissao_id: int, formato: Literal["pdf", "xml"]) -> Arquivo | None:
         async with database.alone() as connection:
             kept = await notes.document(connection, emissao_id, formato)
+        if formato == "pdf" and kept.canal.nome in shown and kept.endereco:
+            return page_file(kept.endereco)
         return None if formato == "pdf" and kept.cancelada and kept.canal.nome in drawn else kept.documento
 
     return fetch

@@ -28,7 +28,7 @@ from state_machine.catalogue.requests import NotaListada
 from state_machine.catalogue.texts import address as texts
 from state_machine.catalogue.texts.cancellation import o_errado
 from state_machine.invoice.choices import Cliente, Costume
-from state_machine.invoice.draft import LEITURAS_MAX, VAZIO, Rascunho
+from state_machine.invoice.draft import LEITURAS_MAX, VAZIO, Rascunho, StatusCampo
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
 from state_machine.invoice.session import Estado, Sessao
@@ -219,7 +219,8 @@ async def as_address(
         if not antes.logradouro and not antes.cep:  # a city alone that stood is no part of another address
             antes = EnderecoDito()
     dito = read_more(antes, texto)
-    if dito == antes or not (_about_it(evento) or _says(texto)):
+    again = lido.status is StatusCampo.INVALID and read_address(texto).cep  # its CEP may be answered by now
+    if (dito == antes and not again) or not (_about_it(evento) or _says(texto)):
         return Informou(dias, escritas=palavras.escritas) if dias and sessao.pendente is campo else None
     told = await _told(campo, replace(dito, codigo_cidade=""), palavras, cep_register)
     return replace(told, candidates=(*told.candidates, *dias))

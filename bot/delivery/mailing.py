@@ -24,7 +24,7 @@ from gateway.registry import Channels
 from gateway.whatsapp.errors import Failure
 from gateway.whatsapp.media import Uploaded
 from gateway.whatsapp.messages import DocumentoMidia, Mensagem, Texto
-from operations.month import MIME, MonthError, month_named, month_of, xlsx_of
+from operations.month import MIME, MonthError, month_named, month_of, named, page_file, xlsx_of
 from persistence.batches import mailed_notes, records, suppression, work
 from persistence.batches.work import TakenBatch
 from persistence.db.connection import Connection
@@ -62,11 +62,14 @@ class Documents:
 
         A PDF that the channel draws is drawn anew, for the note may have been cancelled since; where that cannot be
         done now, the kept one serves for a note that stands as far as we know. One that we know as cancelled never goes
-        without its mark.
+        without its mark. Of a channel without PDFs it is a text with the note's page.
         """
         async with self._database.alone() as connection:
             kept = await notes.document(connection, emissao_id, formato)
-        drawn = formato == "pdf" and self._channels.of(kept.canal).natureza.draws
+        natureza = self._channels.of(kept.canal).natureza
+        if formato == "pdf" and natureza.page and kept.endereco:
+            return page_file(kept.endereco)
+        drawn = formato == "pdf" and natureza.draws
         if kept.documento is not None and not drawn:
             return kept.documento
         fetched = await self._fetched(emissao_id, formato, kept)
@@ -160,7 +163,8 @@ class NoteFiles:
                 documento = await self._documents.fetch(nota["emissao_id"], formato)
                 if not isinstance(documento, Arquivo):
                     return MailIncomplete()
-                files.append(MailedFile(file_name(nota["numero"], formato), documento.mime, documento.conteudo))
+                name = named(file_name(nota["numero"], formato), documento)
+                files.append(MailedFile(name, documento.mime, documento.conteudo))
         return tuple(files)
 
 

@@ -66,7 +66,11 @@ NATUREZA: Final = Natureza(
 SERVICE: Final = "https://nfews.prefeitura.sp.gov.br/lotenfe.asmx"
 _DAYS_BACK: Final = 8  # of the second look: an emission is asked about for seven days
 _MOST_PAGES: Final = 40  # of it; more notes than that hide ours
-_NO_TEST: Final = "the city has no test host: EnvioRPS leaves in producao only"
+_NO_TEST: Final = NotSent(
+    "the city has no test host: EnvioRPS leaves in producao only",
+    texto="a sua empresa está em homologação, e São Paulo não tem ambiente de testes. Quem cuida do cadastro passa a "
+    "empresa para produção; depois disso, pede a nota de novo.",
+)
 
 log = structlog.get_logger(__name__)
 
@@ -154,7 +158,9 @@ class Paulistana:
 
     def explain(self, recusa: Rejected) -> Explicacao:
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
-        return payload.explained(recusa.campos) if recusa.campos else outcome.explain(recusa)
+        if not recusa.campos:
+            return outcome.explain(recusa)
+        return outcome.ADDRESS if recusa.campos[0][0] == "tomador.endereco" else payload.explained(recusa.campos)
 
     async def prepare(self, payload_: bytes, agora: datetime, antes: Sequence[bytes] = ()) -> Prepared:
         """Return the signed RPS of a stored invoice, or what is wrong with the invoice or the certificate.
@@ -181,7 +187,7 @@ class Paulistana:
         """Send stored bytes once, as they are; raises ``ValueError`` if they are no RPS."""
         key, leiaute = _key_of(payload_), rps.leiaute_de(payload_)
         if self.ambiente is not Ambiente.PRODUCAO:
-            return NotSent(_NO_TEST)
+            return _NO_TEST
         result = await self._call(key.prestador, CallKind.SUBMISSION, "EnvioRPS", payload_, nota=str(key))
         said = outcome.submit_outcome(result, key.rps, key.prestador, leiaute)
         if isinstance(said, Issued):  # made of these bytes, and the answer repeats none of them

@@ -103,6 +103,7 @@ _NACIONAL: Final = Explicacao(
     None,
     suporte=True,
 )
+ADDRESS: Final = Explicacao("a nota para um CNPJ pede o endereço do cliente", Campo.ENDERECO)
 _EXPLAINED: Final[Mapping[str, Explicacao]] = {
     **dict.fromkeys(CERTIFICATE, CERTIFICADO),
     **dict.fromkeys(COMPANY, EMPRESA),
@@ -110,7 +111,7 @@ _EXPLAINED: Final[Mapping[str, Explicacao]] = {
     **dict.fromkeys(("306", "361", "367"), SERVICO),
     "303": Explicacao("o valor do serviço precisa ser maior que zero", Campo.VALOR),
     **dict.fromkeys(("302", "343", "1109"), RECUSADOS[Campo.DOCUMENTO]),
-    **dict.fromkeys(("317", "318"), Explicacao("a nota para um CNPJ pede o endereço do cliente", Campo.ENDERECO)),
+    **dict.fromkeys(("317", "318"), ADDRESS),
     "322": Explicacao("falta o texto do serviço", Campo.DESCRICAO),
     **dict.fromkeys(("205", "206"), ALIQUOTA),
     **dict.fromkeys(("1000", "1001", "1002", "1101", "1102", "1206", "215"), TECNICO),

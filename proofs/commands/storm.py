@@ -14,7 +14,9 @@ class Selection(StrEnum):
 
     PLUGNOTAS = "plugnotas"
     NACIONAL = "nacional"
-    AMBOS = "ambos"
+    PAULISTANA = "paulistana"
+    AMBOS = "ambos"  # the first two
+    TODOS = "todos"
 
 
 def storm(
@@ -29,9 +31,9 @@ def storm(
         bool, typer.Option("--troca-leiaute", help="No meio, a SEFIN passa ao leiaute da NT 009 sem avisar.")
     ] = False,
     unique: Annotated[bool, typer.Option("--unique/--not-unique", help="O gateway barra a segunda cópia?")] = True,
-    canal: Annotated[Selection, typer.Option(help="Por onde as notas saem: um canal, ou os dois ao mesmo tempo.")] = (
-        Selection.PLUGNOTAS
-    ),
+    canal: Annotated[
+        Selection, typer.Option(help="Por onde as notas saem: um canal, ambos os primeiros, ou todos ao mesmo tempo.")
+    ] = (Selection.PLUGNOTAS),
     json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
     report: Annotated[Path | None, typer.Option(help="Grava uma página HTML aqui.")] = None,
 ) -> None:
@@ -53,6 +55,7 @@ def storm(
         typer.secho("--kills-every: dois números acima de zero com hífen, como 0.3-6", fg="red", err=True)
         raise typer.Exit(1)
     configure("ERROR", "console")
+    several = {Selection.AMBOS: ("plugnotas", "nacional"), Selection.TODOS: tuple(CHANNELS)}
     plan = Plan(
         emissions,
         seed,
@@ -63,6 +66,6 @@ def storm(
         gateway_faults=gateway_faults,
         unique=unique,
         new_layout=troca_leiaute,
-        channels=tuple(CHANNELS) if canal is Selection.AMBOS else (canal.value,),
+        channels=several.get(canal, (canal.value,)),
     )
     raise typer.Exit(run(plan, json, report))

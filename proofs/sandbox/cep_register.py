@@ -23,16 +23,17 @@ PLACES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def place(cep: str) -> dict[str, Any]:
-    """Return the answer about a CEP of eight digits."""
-    found = PLACES.get(cep)
+def place(cep: str, towns: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """Return the answer about a CEP of eight digits; ``towns``: what else has a CEP."""
+    found = {**towns, **PLACES}.get(cep)
     return {"cep": f"{cep[:5]}-{cep[5:]}", **dict(zip(_NAMES, found, strict=True))} if found else {"erro": "true"}
 
 
-def find(request: web.Request, ledger: Ledger) -> web.Response:
+def find(request: web.Request, ledger: Ledger, towns: Mapping[str, tuple[str, ...]]) -> web.Response:
     """Answer one question; the ledger has one ``cep`` per call."""
     cep = request.match_info["cep"]
-    ledger.append("cep", cep=cep, found=cep in PLACES)
+    found = place(cep, towns)
+    ledger.append("cep", cep=cep, found="erro" not in found)
     if not re.fullmatch(r"[0-9]{8}", cep):
         return web.Response(status=400, text="<h3>Verifique a URL</h3>", content_type="text/html")
-    return answer(place(cep))
+    return answer(found)

@@ -79,6 +79,15 @@ def any_company(cnpj: str) -> dict[str, Any]:
     }
 
 
+@cache
+def towns() -> dict[str, tuple[str, ...]]:
+    """Return the town of every company's CEP, as of a CEP that is one for all of it."""
+    return {
+        row["cep"]: ("", "", "", row["municipio"], row["uf"], str(row["codigo_municipio_ibge"]))
+        for row in companies().values()
+    }
+
+
 class CnpjRegister(Simulator):
     """``GET /api/cnpj/v1/{cnpj}``; the ledger has one ``lookup`` per call. The register of CEPs is beside it.
 
@@ -100,7 +109,7 @@ class CnpjRegister(Simulator):
         return {"message": f"Erro {status}", "type": "internal_error", "name": "InternalError"}
 
     async def _find_cep(self, request: web.Request) -> web.Response:
-        return cep_register.find(request, self.ledger)
+        return cep_register.find(request, self.ledger, towns())
 
     async def _find(self, request: web.Request) -> web.Response:
         asked = request.match_info["cnpj"]

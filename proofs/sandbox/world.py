@@ -154,6 +154,7 @@ class World:
             adn = AdnSimulator(sefin, ledger=ledger("adn"), faults=Faults(seed=seed), port=ports.adn)
             self._nacional = sefin, adn
         if city is not None:
+            city = replace(city, closed=city.closed | closed_companies())
             self._paulistana = PaulistanaSimulator(
                 self.authority,
                 city,

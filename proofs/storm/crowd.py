@@ -31,6 +31,9 @@ class Issuer:
     tributos_federal: str | None = None
     tributos_estadual: str | None = None
     tributos_municipal: str | None = None
+    nbs: str | None = None
+    ind_op: str | None = None
+    class_trib: str | None = None
     canal: str = "plugnotas"
 
 

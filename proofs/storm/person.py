@@ -6,13 +6,13 @@ import asyncio
 import re
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from proofs.sandbox.cnpj_register import CLOSED, companies
 from proofs.storm.channels.table import CHANNELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from decimal import Decimal
 
     from proofs.sandbox.meta.meta import MetaSimulator
@@ -32,6 +32,8 @@ REPLACE = "substituir:"
 REFUSAL = "não foi aceita"
 REPLACES = "Substitui a nota"  # in a summary
 NAMELESS = "o nome do cliente"  # in a question: on a channel that issues nothing without it
+HOMELESS = re.compile("o endereço do cliente|serviço de CEP")  # likewise, and where its CEP was not answered
+LATER = 20.0  # seconds before somebody says the address again
 NUMBER = re.compile(r"NFS-e (\d+) autorizada")
 
 
@@ -59,6 +61,13 @@ def brl(valor: Decimal) -> str:
     return f"{valor:,.2f}".translate(str.maketrans(",.", ".,"))
 
 
+def address(row: Mapping[str, Any]) -> str:
+    """Return a company's address in the register as people write one."""
+    street = f"{row['descricao_tipo_de_logradouro']} {row['logradouro']}".strip()
+    parts = street, row["numero"], row["complemento"], row["bairro"], f"{row['municipio']}/{row['uf']}", row["cep"]
+    return ", ".join(part for part in parts if part)
+
+
 def order(wish: Wish) -> str:
     """Return the first message, with everything that this person says at once."""
     extras = (("data do serviço", wish.data), ("competência", wish.competencia), ("email", wish.email))
@@ -77,6 +86,7 @@ class Person:
         self._word = ""  # the message that said yes
         self._taken: set[str] = set()  # buttons of questions that were answered, and questions without buttons
         self._first: str | None = None  # number of the note whose place another one takes
+        self._waits = 0.0  # seconds before the customer's address is said
         self._asked_again = False  # with another customer, after the first was refused
 
     async def confirm(self) -> None:
@@ -146,7 +156,7 @@ class Person:
 
     async def receive(self) -> None:
         """Wait until PDF and XML are on the phone, and the word of a cancellation; raises ``TimeoutError``."""
-        await self._file(".pdf")
+        await self._shown()
         await self._file(".xml")
         if self._first is not None:
             await self._file(".pdf", other_than=self._first)
@@ -172,11 +182,18 @@ class Person:
 
     async def _cancel(self) -> None:
         """Have the note cancelled: by its number, a reason and the last word."""
-        await self._file(".pdf")
+        await self._shown()
         told = await self._see(lambda b: NUMBER.search(b.text) is not None)  # its caption, or a text before it
         await self._say(f"cancela a nota {NUMBER.findall(told.text)[0]}")
         await self._tap(await self._with_button(REASON), REASON)
         await self._tap(await self._with_button(CANCEL), CANCEL)
+
+    async def _shown(self) -> None:
+        """Wait for the PDF, or for the page's address where there is none."""
+        if CHANNELS[self._wish.emitente.canal].reader.page is None:
+            await self._file(".pdf")
+        else:
+            await self._see(lambda b: "verificacao=" in b.text, LONG_PATIENCE)
 
     async def _file(self, suffix: str, *, other_than: str = "") -> Bubble:
         """Return a document; of another note's than that of a number, where one is given."""
@@ -210,7 +227,7 @@ class Person:
 
         def fits(b: Bubble) -> bool:
             new = any(x.id.startswith(CONFIRM) and name(x.id) not in old for x in b.buttons) and shows in b.text
-            asks = NAMELESS in b.text and not new and b.id not in self._taken
+            asks = (NAMELESS in b.text or HOMELESS.search(b.text) is not None) and not new and b.id not in self._taken
             asks = asks and not any(x.id.startswith(CONFIRM) for x in b.buttons)
             return new or asks or any(x.id.startswith(TAKE) and x.id not in self._taken for x in b.buttons)
 
@@ -218,18 +235,24 @@ class Person:
             shown = await self._see(fits)
             if any(button.id.startswith(CONFIRM) for button in shown.buttons):
                 return shown
-            if NAMELESS in shown.text:
-                await self._name(shown)
+            if NAMELESS in shown.text or HOMELESS.search(shown.text):
+                await self._tell(shown)
             else:
                 await self._take(shown)
 
-    async def _name(self, question: Bubble) -> None:
-        """Say the customer's name, which the register did not; a question that is no longer the last is left alone."""
+    async def _tell(self, question: Bubble) -> None:
+        """Say the customer's name or address, which the register did not; but to the last question alone."""
         self._taken.add(question.id)
         if [b.id for b in self._meta.bubbles(self._wish.who) if b.side == "bot"][-1] != question.id:
             return
         customer = self._wish.tomador if self._asked_again else self._wish.recusado or self._wish.tomador
-        await self._say(companies()[customer]["razao_social"])
+        row = companies()[customer]
+        if NAMELESS in question.text:
+            await self._say(row["razao_social"])
+            return
+        await asyncio.sleep(self._waits)
+        self._waits = LATER
+        await self._say(address(row))
 
     async def _take(self, question: Bubble) -> None:
         """Answer what a doubtful amount is: yes where it is the one that was said."""

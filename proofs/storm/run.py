@@ -34,7 +34,7 @@ from proofs.storm.machines.zygote import PROGRAM, Zygote
 from proofs.storm.person import Person, closed_customers, customers
 from proofs.storm.plan import KILLS
 from proofs.storm.weather import Struck, Weather, clear, cloud
-from state_machine.protocol.channel import Ambiente
+from state_machine.protocol.channel import Ambiente, Canal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -355,10 +355,11 @@ async def storm(
             config = channel.opens(config)
         world = await stack.enter_async_context(World(home / "sandbox", config=config))
         database = await Database.open(servers.database_url, size=1)
-        for issuer in issuers:
-            people = tuple(wish.who for wish in crowd if wish.emitente is issuer)
-            await add_company(database, CompanyForm(**asdict(issuer), usuarios=people), rows=REGISTRY)
         for channel in channels:
+            canal = Canal(channel.name, channel.ambiente)
+            for issuer in channel.issuers:
+                people = tuple(wish.who for wish in crowd if wish.emitente is issuer)
+                await add_company(database, CompanyForm(**asdict(issuer), usuarios=people), canal, REGISTRY)
             await channel.ready(database, world)
         zygote = Zygote(interpreter_environment(), home, program)
         stack.callback(zygote.close)

@@ -71,7 +71,8 @@ def _over(channel: Channel, world: World, share: float) -> None:
             faults.set(fault, chance=share * weight / total, **lasts)
     if share:
         for fault, chance in {**channel.chances, **channel.webhooks}.items():
-            faults.set(fault, chance=chance)
+            lasts = {"seconds": channel.seconds[fault]} if fault in channel.seconds else {}
+            faults.set(fault, chance=chance, **lasts)
 
 
 def clear(world: World, plan: Plan) -> None:

@@ -246,9 +246,13 @@ def falhou() -> Mensagem:
 
 
 def demorou(motivo: str | None = None) -> Mensagem:
-    """The authority is slow; with ``motivo``, nothing goes out before the company repairs what it says."""
+    """The authority is slow; with ``motivo``, nothing goes out before the company repairs what it says.
+
+    One that ends with a full stop says itself what becomes of the invoice.
+    """
     if motivo is not None:
-        return Mensagem(f"*Ainda não emiti esta nota:* {motivo}. Ela está guardada, e sai sozinha depois disso.")
+        depois = "" if motivo.endswith(".") else ". Ela está guardada, e sai sozinha depois disso."
+        return Mensagem(f"*Ainda não emiti esta nota:* {motivo}{depois}")
     return Mensagem(
         "Sua nota ainda não teve resposta; continuo acompanhando. Não precisa repetir: te mando o PDF assim que sair."
     )

@@ -98,10 +98,12 @@ class NotSent:
     """Certainly taken by nobody: connection refused, TLS failure, no free connection. Sending again is safe.
 
     ``refazer``: the form was refused and not the invoice, so that it is made anew in the one that was asked for.
+    ``texto`` tells the company's people in whole pt-BR sentences why it does not leave, where they would wait in vain.
     """
 
     motivo: str
     refazer: bool = False
+    texto: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

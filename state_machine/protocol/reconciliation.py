@@ -87,9 +87,10 @@ def after_send(andamento: Andamento, outcome: Outcome, agora: datetime, politica
     outcome = _worth(outcome, politica.natureza)
     andamento = _heard(andamento, outcome, agora)
     match outcome:
-        case NotSent(motivo, refazer):
+        case NotSent(motivo, refazer, texto):
             passo = _again(andamento, _backoff(andamento, politica), motivo, agora, politica)
-            return replace(passo, refazer=refazer)
+            passo = replace(passo, refazer=refazer)
+            return passo if texto is None or andamento.avisado else _saying(passo, texto)
         case Postponed(retry_after, motivo):
             espera = max(_backoff(andamento, politica), retry_after or 0.0)
             return _again(andamento, espera, motivo, agora, politica)

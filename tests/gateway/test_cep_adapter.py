@@ -9,7 +9,7 @@ from proofs.sandbox.cep_register import place
 
 CEP = "01310100"
 ENTRY = CepEntry(CEP, "Avenida Paulista", "Bela Vista", "São Paulo", "SP", "3550308")
-TOLD = place(CEP)
+TOLD = place(CEP, {})
 
 ANSWERS = {
     "whole": (200, TOLD, ENTRY),
@@ -28,7 +28,7 @@ ANSWERS = {
     "malformed": (400, "<h3>Verifique a URL</h3>", NotFound()),
     "too many": (429, {}, Unavailable("HTTP 429")),
     "no JSON": (200, b"{", Unavailable("the answer is about another CEP")),
-    "another CEP": (200, place("80020310"), Unavailable("the answer is about another CEP")),
+    "another CEP": (200, place("80020310", {}), Unavailable("the answer is about another CEP")),
     "no code": (200, TOLD | {"ibge": "355"}, Unavailable("the answer names no city")),
 }
 

@@ -135,6 +135,19 @@ async def test_a_drawn_pdf_of_a_cancelled_note_never_goes_without_its_mark(datab
     assert await fetch(emissao_id, "xml") is not None
 
 
+async def test_a_note_without_a_pdf_has_its_page_in_the_zip(database: Database) -> None:
+    """A text with the address stands in the PDF's place, and nothing is missing."""
+    emissao_id, mine = await issued(database, "8", canal="paulistana", ambiente="producao")
+    await database.pool.execute("DELETE FROM nfse_documento WHERE emissao_id = $1 AND formato = 'pdf'", emissao_id)
+    page = "UPDATE nfse_processada SET url_pdf = 'https://nota.example/8' WHERE emissao_id = $1"
+    await database.pool.execute(page, emissao_id)
+    found = await of(database, mine)
+    pack = await month.zip_of(found, kept_documents(database, (), {"paulistana"}))
+    with pack.arquivo, zipfile.ZipFile(pack.arquivo) as archive:
+        assert archive.read(f"{found.nome}/NFSe-8.txt") == b"https://nota.example/8\r\n"
+    assert pack.sem_arquivo == []
+
+
 async def test_the_csv_is_a_brazilian_spreadsheets(database: Database) -> None:
     """Semicolons, decimal comma, days as written here, and no cell that is a formula."""
     _, mine = await issued(database, "1", descricao_servico="=1+1", valor_servico=Decimal("1234.50"))

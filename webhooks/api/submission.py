@@ -30,7 +30,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from operations.month import marked_name
+from operations.month import PAGE_MIME, marked_name
 from persistence.api import approvals, entities, keys
 from persistence.api.entities import LARGEST_ID, UnderWayError
 from persistence.api.keys import SUBMIT
@@ -507,6 +507,8 @@ async def note_file(call: ApiCall) -> web.Response:
         marked = formato == "xml" or situacao.vale
         why = "Ele ainda não chegou do emissor." if marked else f"A nota está {situacao}, e não há PDF que o diga."
         raise ProblemError("sem_documento", why)
+    if kept.mime == PAGE_MIME:
+        raise ProblemError("sem_documento", f"Esta nota não tem PDF; ela está em {kept.conteudo.decode().strip()}.")
     name = marked_name(nota["numero"], situacao, formato)
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return web.Response(body=kept.conteudo, content_type=NOTE_MIME[formato], headers=headers)

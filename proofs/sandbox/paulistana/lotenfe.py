@@ -47,8 +47,8 @@ class PaulistanaSimulator(MutualTls):
     """The city's web service with its books.
 
     The ledger has ``nfe.issued``, ``nfe.cancelled`` (``by``: ``ws``, ``site`` or ``substituicao``), ``nfe.mark``,
-    ``refused`` (codes of every refusal, with the RPS where there is one) and ``call`` (every call with its operation,
-    status and the CNPJ of its certificate). It is the storage too: opened again on it, the simulator goes on.
+    ``refused`` (codes of every refusal, with the RPS and its XML where there is one) and ``call`` (every call with its
+    operation, status and the CNPJ of its certificate). It is the storage too: opened again on it, it goes on.
     """
 
     name = "paulistana"
@@ -239,7 +239,7 @@ class PaulistanaSimulator(MutualTls):
 
     def _read(self, operation: wire.Operation, versao: str, text: str, who: str | None) -> Call:
         config = self.config
-        root = wire.pedido(text, operation, versao, edition=config.edition, one_line=config.one_line)
+        root = wire.pedido(text, operation, versao, one_line=config.one_line)
         signed_by = wire.signer(root, self.authority.root.certificate, config.revoked)
         call = Call(self, int(versao), root, signed_by, hashlib.sha256(text.encode()).hexdigest())
         if not self.same(call.remetente, who):
@@ -252,13 +252,16 @@ class PaulistanaSimulator(MutualTls):
         """Return the text of an answer, held against the schema of the city; where a switch says so, spoilt then."""
         if erros:
             sent, codes = call.sent() if call else None, [erro.codigo for erro in erros]
-            self.ledger.append("refused", operation=operation.name, codes=codes, rps=sent)
+            rps = None if sent is None or call is None else call.root.find("RPS")
+            packed = {"packed": etree.tostring(rps, encoding="unicode")} if rps is not None else {}
+            sender = call.remetente if call else None
+            self.ledger.append("refused", operation=operation.name, codes=codes, rps=sent, remetente=sender, **packed)
         head = etree.Element("Cabecalho", Versao=str(versao))
         etree.SubElement(head, "Sucesso").text = "false" if erros else "true"
         alertas, rest = (call.alertas, call.rest) if call else ([], [])
         told = [alerta.element("Alerta") for alerta in alertas] + [erro.element("Erro") for erro in erros]
         text = wire.retorno(operation, [head, *told, *rest])
-        wire.schema(operation.retorno, versao, self.config.edition).assertValid(etree.fromstring(text))
+        wire.schema(operation.retorno, versao).assertValid(etree.fromstring(text))
         wrong = self.faults.strike(Fault.WRONG_ROOT, operation.name, method="POST")
         return text.replace(operation.retorno, "Retorno") if wrong else text
 

@@ -36,7 +36,6 @@ class PaulistanaConfig:
     """How the city behaves. What nobody outside knows of the real one is marked: unsure."""
 
     binding: str = "soap12-header"  # the one that the host takes; unsure
-    edition: str = "02-5"  # of the schemas of layout 2
     taxpayers: Mapping[str, Taxpayer] = field(default_factory=dict)  # by CCM
     strangers: bool = True  # who is not there passes for a company of the sender's CNPJ, regime normal; else 1202
     layout_2_since: date | None = _LAYOUT_2  # 631 from that day, but for the Simples; None: never. The day is unsure
@@ -51,6 +50,7 @@ class PaulistanaConfig:
     one_line: bool = True  # 1001 for blanks between tags; the code is unsure
     same_root: bool = False  # whether a head office's certificate serves a branch; unsure
     revoked: frozenset[str] = frozenset()  # CNPJs of certificates
+    closed: frozenset[str] = frozenset()  # customers of no note: 1109; which code the city has for one is unsure
     cancel_lengths: Mapping[int, int] = field(default_factory=lambda: {1: 20, 2: 20})  # by layout; that of 2 is unsure
     cancel_within: float | None = None  # seconds from the note: 324 afterwards
     resend_within: float | None = None  # seconds from the note: 324 for its RPS afterwards
@@ -80,6 +80,8 @@ def broken(rps: Rps, taxpayer: Taxpayer, today: date, config: PaulistanaConfig) 
         yield Evento.told("394")
     if layout := wrong_layout(rps.versao, rps.emissao, taxpayer, config, query=False):
         yield Evento.told(layout, *([f"{config.layout_2_since:%d/%m/%Y}"] if layout == "631" else []))
+    if rps.tomador in config.closed:
+        yield Evento.told("1109")
     for code, holds in (*_content(rps, today, config), *_tomador(rps)):
         if holds:
             yield Evento.told(code, *([rps.codigo] if code == "306" else []))

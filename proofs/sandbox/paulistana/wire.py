@@ -1,8 +1,8 @@
 """How a message of the city travels: SOAP in three bindings, the official schemas, the signature of the message.
 
-The schemas are the city's own, edition 02-4, as nfe-paulistana republishes them (4e30bf34); 02-5 is put over them where
-it differs: ``RetencaoPisCofins`` came, ``PagamentoParceladoAntecipado`` may be absent. Which binding
-the city takes nobody outside knows; what a wrong one meets is of two clients' notes, and a guess beside ``soap11``.
+The schemas are the city's own, layout 2 as of edition 02-5; ``schemas/SOURCES.toml`` says of which repository each file
+is. Which binding the city takes nobody outside knows; what a wrong one meets is of two clients' notes, and a guess
+beside ``soap11``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 NS: Final = "http://www.prefeitura.sp.gov.br/nfe"
 MAX_BYTES: Final = 500 * 1024
-EDITIONS: Final = ("02-4", "02-5")
 _DS: Final = "{http://www.w3.org/2000/09/xmldsig#}"
 _XS: Final = "{http://www.w3.org/2001/XMLSchema}"
 _ACTIONS: Final = "http://www.prefeitura.sp.gov.br/nfe/ws/"
@@ -119,7 +118,7 @@ def message(inside: Any, operation: Operation) -> tuple[str, str]:
     return (asked.findtext(f"{{{NS}}}VersaoSchema") or "").strip(), text.text
 
 
-def pedido(text: str, operation: Operation, versao: str, *, edition: str, one_line: bool) -> Any:
+def pedido(text: str, operation: Operation, versao: str, *, one_line: bool) -> Any:
     """Return the root of a message, once its form and its schema are right. Raises ``RefusedError``: 1001, 1002.
 
     ``one_line``: blanks between tags, a comment or an XML declaration are refused, which the manual forbids without
@@ -136,7 +135,7 @@ def pedido(text: str, operation: Operation, versao: str, *, edition: str, one_li
         raise RefusedError(Evento.told("1001", f"The element '{root.tag}' is not declared."))
     if one_line and _is_untidy(text, root):
         raise RefusedError(Evento.told("1001", "blanks, a comment or a declaration between the tags."))
-    checked = schema(operation.pedido, int(versao), edition)
+    checked = schema(operation.pedido, int(versao))
     if not checked.validate(root):
         raise RefusedError(Evento.told("1001", checked.error_log.last_error.message))
     return root
@@ -179,12 +178,10 @@ def fault(why: str) -> bytes:
 
 
 @cache
-def schema(name: str, versao: int, edition: str) -> Any:
+def schema(name: str, versao: int) -> Any:
     """Compile one official schema, once a process."""
     folder = files("proofs.sandbox.paulistana") / "schemas"
     shipped = {one.name: one.read_bytes() for one in folder.iterdir() if one.name.endswith(f"_v0{versao}.xsd")}
-    if versao == 2 and edition == "02-5":  # noqa: PLR2004 - the layout's own number
-        shipped["TiposNFe_v02.xsd"] = _newer(shipped["TiposNFe_v02.xsd"])
     parser = _parser()
     parser.resolvers.add(_Shipped(shipped))
     whole = f"{name}_v0{versao}.xsd"
@@ -202,20 +199,6 @@ def note_fields(versao: int) -> tuple[str, ...]:
         inside = tree.find(f"{_XS}group[@name='{group}']") if group else None
         found += [one.get("name")] if inside is None else [e.get("name") for e in inside.iter(f"{_XS}element")]
     return tuple(found)
-
-
-def _newer(xsd: bytes) -> bytes:
-    tree = etree.fromstring(xsd)
-    kind = tree.find(f"{_XS}complexType[@name='tpRPS']/{_XS}sequence")
-    before = kind.find(f"{_XS}element[@name='ValorTotalRecebido']")
-    came = etree.fromstring(
-        f'<xs:element xmlns:xs="{_XS[1:-1]}" name="RetencaoPisCofins" minOccurs="0"><xs:simpleType>'
-        '<xs:restriction base="xs:string"><xs:pattern value="[03-9]"/></xs:restriction></xs:simpleType></xs:element>'
-    )
-    before.addnext(came)
-    kind.find(f"{_XS}element[@name='PagamentoParceladoAntecipado']").set("minOccurs", "0")
-    made: bytes = etree.tostring(tree)
-    return made
 
 
 class _Shipped(etree.Resolver):  # type: ignore[misc]  # lxml ships no types

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from proofs.sandbox.world import World, WorldConfig
     from proofs.storm.crowd import Issuer
     from proofs.storm.judge.note import Reader
+    from state_machine.protocol.channel import Ambiente
 
 
 class Certify(Protocol):
@@ -35,7 +36,8 @@ class Channel:
     every storm; ``ready`` gives the companies what they need beside their registration. ``busy`` says whether
     something there is still on its way. ``certify`` keeps a new certificate of one company that is good for so many
     seconds, where the channel signs with one. ``last_number`` is what an operator reads there of a company's series,
-    where the numbers are ours and nobody can ask for them.
+    where the numbers are ours and nobody can ask for them. ``ambiente`` is that of its companies, whatever the other
+    channels' is; ``None``: the installation's.
     """
 
     name: str
@@ -52,5 +54,6 @@ class Channel:
     busy: Callable[[World], bool]
     certify: Certify | None = None
     last_number: Callable[[World, str, str], int] | None = None
+    ambiente: Ambiente | None = None
     chances: Mapping[Fault, float] = field(default_factory=dict)
     webhooks: Mapping[Fault, float] = field(default_factory=dict)

@@ -89,17 +89,18 @@ PROCESSING: Final = 0.2  # seconds
 SENHA: Final = "tempestade"
 DAY: Final = 86_400.0
 YEAR: Final = 365 * DAY
-_MASTER_KEY: Final = base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()  # of this run alone
+MASTER_KEY: Final = base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()  # of this run alone
 
 
 async def _ready(database: Database, world: World) -> None:
     for issuer in ISSUERS:
-        await _certify(database, world, issuer, YEAR)
+        await certify(database, world, issuer, YEAR)
 
 
-async def _certify(database: Database, world: World, issuer: Issuer, seconds: float) -> None:
+async def certify(database: Database, world: World, issuer: Issuer, seconds: float) -> None:
+    """Keep a new A1 file of a company that is good for so many ``seconds``."""
     file = world.authority.pfx_for(issuer.cnpj, SENHA, issuer.razao_social, days=seconds / DAY)
-    cofre, roots = Vault(parse_keys(_MASTER_KEY)), world.authority.ca_file.read_bytes()
+    cofre, roots = Vault(parse_keys(MASTER_KEY)), world.authority.ca_file.read_bytes()
     await keep_certificate(database, cofre, cnpj=issuer.cnpj, arquivo=file, senha=SENHA, raizes=roots)
 
 
@@ -112,7 +113,7 @@ def _settings(world: World) -> dict[str, str]:
     }
     return {
         "PROSA_FISCAL_ENVIRONMENT": "homologacao",  # the simulated authority's
-        "PROSA_MASTER_KEY": _MASTER_KEY,
+        "PROSA_MASTER_KEY": MASTER_KEY,
         **{name: value for name, value in told.items() if value is not None},
     }
 
@@ -133,6 +134,6 @@ NACIONAL: Final = Channel(
     simulator=lambda world: world.sefin,
     settings=_settings,
     ready=_ready,
-    certify=_certify,
+    certify=certify,
     busy=lambda world: world.sefin.working,  # it still takes what came late
 )

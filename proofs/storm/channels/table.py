@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from proofs.storm.channels.nacional import NACIONAL
+from proofs.storm.channels.paulistana import PAULISTANA
 from proofs.storm.channels.plugnotas import PLUGNOTAS
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from proofs.storm.channels.channel import Channel
 
-CHANNELS: Final[Mapping[str, Channel]] = {channel.name: channel for channel in (PLUGNOTAS, NACIONAL)}
+CHANNELS: Final[Mapping[str, Channel]] = {channel.name: channel for channel in (PLUGNOTAS, NACIONAL, PAULISTANA)}
 
 
 def channels_of(names: Iterable[str]) -> list[Channel]:

@@ -72,9 +72,12 @@ def shared(
     yield note, left
 
 
-def missing_files(files: Mapping[str, list[File]], note: Note, who: str) -> Iterator[str]:
-    """Name what of a note never reached its person's phone."""
-    absent = sorted(MIMES.keys() - {file.kind for file in files.get(who, ())})
+def missing_files(
+    files: Mapping[str, list[File]], note: Note, who: str, readers: Mapping[str, Reader]
+) -> Iterator[str]:
+    """Name what of a note never reached its person's phone; a page is read, and no file."""
+    due = {"xml"} if readers[note.channel].page else MIMES.keys()
+    absent = sorted(due - {file.kind for file in files.get(who, ())})
     if absent:
         yield f"{who} {note.key}: sem {' e '.join(absent).upper()} no telefone"
 
@@ -93,7 +96,11 @@ def wrong_files(files: Iterable[File], note: Note | None, readers: Mapping[str, 
         if marks.setdefault(file.kind, file.mark) != file.mark:
             yield f"{where}: outro {file.kind.upper()} além do primeiro"
         yield from (f"{where}: {complaint}" for complaint in _outside(file, note))
-        inside = _pdf(file, readers[note.channel].printed(note)) if file.kind == "pdf" else _xml(file, note)
+        reader = readers[note.channel]
+        if file.kind == "pdf":
+            inside = _pdf(file, reader.printed(note))
+        else:
+            inside = reader.xml(file.content, note) if reader.xml else _xml(file, note)
         yield from (f"{where}: {complaint}" for complaint in inside)
 
 

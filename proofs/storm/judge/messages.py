@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from proofs.sandbox.ledger import Record
     from proofs.storm.crowd import Wish
     from proofs.storm.judge.books import Book, Key
-    from proofs.storm.judge.note import Note
+    from proofs.storm.judge.note import Note, Reader
 
 ISSUED = re.compile(r"NFS-e (\d+) autorizada")
 CANCELLED = "cancelada"
@@ -48,12 +48,15 @@ def twice(meta: Book) -> Iterator[str]:
             summary[who] = key
 
 
-def untold(meta: Book, notes: Mapping[str, Note]) -> Iterator[str]:
-    """Name people who never read their note's number, or never that it was cancelled; ``notes`` by person."""
+def untold(meta: Book, notes: Mapping[str, Note], readers: Mapping[str, Reader]) -> Iterator[str]:
+    """Name people who never read their note's number, its page, or that it was cancelled; ``notes`` by person."""
     texts = _texts(meta)
     for who, note in notes.items():
         if not any(note.numero in ISSUED.findall(text) for text in texts.get(who, ())):
             yield f"{who} {note.key}: nunca soube que a nota {note.numero} foi emitida"
+        page = readers[note.channel].page
+        if page is not None and not any(page(note) in text for text in texts.get(who, ())):
+            yield f"{who} {note.key}: nunca leu onde está a nota {note.numero}"
         if note.cancelled and not any(_cancelled(text, note) for text in texts.get(who, ())):
             yield f"{who} {note.key}: nunca soube que a nota {note.numero} foi cancelada"
         if note.replaces and not any(REPLACED in text for text in texts.get(who, ())):

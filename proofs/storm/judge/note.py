@@ -63,7 +63,9 @@ class Reader:
     ``due`` returns every field that a note must have, by its path, for this wish, the summary that was confirmed, and
     the customer's document; what depends on the moment is taken from the note itself and looked at elsewhere.
     ``competence`` is the path of the day of competence in it. ``printed`` returns what stands on the PDF, by name.
-    ``unsound`` names what is wrong with a book, or with its notes, beside their fields.
+    ``unsound`` names what is wrong with a book, or with its notes, beside their fields. ``page`` is what of a page's
+    address a person must read, on a channel without a PDF; ``xml`` names what is wrong with an XML that is not of the
+    national layout.
     """
 
     notes: Callable[[Book, House], list[Note]]
@@ -72,6 +74,8 @@ class Reader:
     printed: Callable[[Note], dict[str, str]]
     copies: Callable[[Book], int]
     unsound: Callable[[Book, Sequence[Note]], Iterator[str]]
+    page: Callable[[Note], str] | None = None
+    xml: Callable[[bytes, Note], Iterator[str]] | None = None
 
 
 def bound_to(id_integracao: str) -> Key:

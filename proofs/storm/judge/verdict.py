@@ -148,9 +148,9 @@ def judge(evidence: Evidence) -> Verdict:
                 for who, note in owned.items()
                 for each, theirs in shared(files.get(who, ()), note, ended.get(who, ()))
                 if each is not None
-                for line in missing_files({who: theirs}, each, who)
+                for line in missing_files({who: theirs}, each, who, readers)
             ),
-            *untold(rest.meta, owned),
+            *untold(rest.meta, owned, readers),
         ],
         misfiled=[
             line

@@ -16,6 +16,10 @@ DUVIDAS: Final[Mapping[Motivo, tuple[str, str]]] = {  # in the place of what is 
         "A nota precisa do endereço do cliente. Me manda o CEP e o número, ou: rua, número, bairro, cidade/UF e CEP.",
         "Ainda preciso do endereço do cliente. {exemplo}",
     ),
+    Motivo.NAO_CABE: (
+        "Antes do resumo, preciso do endereço do cliente.{detalhe} Me manda rua, número, bairro, cidade/UF e CEP.",
+        "Ainda preciso do endereço do cliente.{detalhe} {exemplo}",
+    ),
     Motivo.INCOMPLETO: (
         "Sobre o endereço do cliente:{li}{detalhe} Me manda o que falta?",
         "Ainda falta uma parte do endereço do cliente.{li}{detalhe} Me manda só ela, ou o endereço inteiro.",

@@ -102,6 +102,15 @@ async def test_what_a_note_cannot_take_is_asked_again(texto, palavras):
     assert replace(decision.sessao.rascunho, endereco=before.rascunho.endereco) == before.rascunho
 
 
+async def test_the_same_address_said_again_is_looked_up_again(monkeypatch):
+    """The service of CEPs may answer by now; whoever says it again is not asked for ever."""
+    again = "Rua A, 7, Centro, Campinas/SP, 77777-777"
+    sessao = await talk(asked(), again)
+    monkeypatch.setitem(PLACES, "77777777", CepEntry("77777777", "", "", "Campinas", "SP", "3509502"))
+    sessao = await talk(sessao, again)
+    assert sessao.rascunho.validado(Campo.ENDERECO) == f"{again} (IBGE 3509502)"
+
+
 @pytest.mark.parametrize("texto", ["o valor é 1.800", "cancela", "não sei", "quanto custa?"])
 async def test_other_words_are_no_address(texto):
     """They are read as ever."""

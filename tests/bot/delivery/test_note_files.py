@@ -38,8 +38,8 @@ FILES = {"pdf": Arquivo(b"%PDF-1.7 nota", "application/pdf"), "xml": Arquivo(b"<
 class Gateway:
     """A channel that draws PDFs or keeps them, and all channels in one; it draws anew at each question, or not now."""
 
-    def __init__(self, *, draws: bool = False) -> None:
-        self.natureza = Natureza(draws=draws)
+    def __init__(self, *, draws: bool = False, page: bool = False) -> None:
+        self.natureza = Natureza(draws=draws, page=page)
         self.lines = Lines(clock=time.monotonic)
         self.away = self.unmarked = False
         self.asked = 0
@@ -116,6 +116,22 @@ async def test_a_mail_carries_its_notes(database: Database) -> None:
     text = box.kept[0].message.get_body(("plain",))
     assert text is not None
     assert "Nota 0: R$ 1.500,00" in text.get_content()
+
+
+async def test_a_mail_carries_the_page_of_a_note_without_a_pdf(database: Database) -> None:
+    """A text with its address goes in the PDF's place, instead of waiting for one."""
+    emission = await issued(database, CUSTOMERS["ana"], "78", date(2026, 11, 3))
+    page = "UPDATE nfse_processada SET url_pdf = 'https://nota.example/78' WHERE emissao_id = $1"
+    await database.pool.execute(page, emission)
+    async with database.alone() as connection:
+        await notes.store_document(connection, emission, "xml", FILES["xml"])
+    files = NoteFiles(database, Documents(database, cast("Any", Gateway(page=True))))
+    found = await files.of([{"emissao_id": emission, "numero": "78"}])
+    assert isinstance(found, tuple)
+    assert [(file.nome, file.conteudo) for file in found] == [
+        ("NFSe-78.txt", b"https://nota.example/78\r\n"),
+        ("NFSe-78.xml", FILES["xml"].conteudo),
+    ]
 
 
 async def test_a_pdf_that_is_drawn_here_is_drawn_anew_for_every_copy(database: Database) -> None:

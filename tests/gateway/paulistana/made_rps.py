@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,11 @@ from lxml import etree
 
 from gateway.keys import ChaveRPS
 from gateway.paulistana.rps import Recibo
+from proofs.sandbox.paulistana import wire
 from state_machine.documents import DocumentoServico, Endereco, Prestador, Rps, Tomador
 from state_machine.services.codes import IbsCbs
 
-SCHEMAS = Path(__file__).parent / "schemas"
+SCHEMAS = Path(wire.__file__).parent / "schemas"
 TODAY = date(2026, 11, 28)
 CNPJ = "11222333000181"
 ADDRESS = Endereco("Rua Augusta", "100", "Consolação", "3550308", "São Paulo", "SP", "01305000")
@@ -68,15 +68,9 @@ def official(layout: int, **changed: Any) -> Recibo:
     return replace(made, **changed)
 
 
-@cache
-def schema(name: str, layout: int) -> Any:
-    """Compile a schema of the city."""
-    return etree.XMLSchema(etree.parse(SCHEMAS / f"{name}_v0{layout}.xsd"))
-
-
 def complaints(message: bytes) -> list[str]:
     """What the city's schema says against a message."""
     root = etree.fromstring(message)
-    checked = schema(etree.QName(root).localname, int(root[0].get("Versao")))
+    checked = wire.schema(etree.QName(root).localname, int(root[0].get("Versao")))
     checked.validate(root)
     return [entry.message for entry in checked.error_log]

@@ -10,7 +10,7 @@ from gateway.registry import REGISTRY
 from operations.company import add_company
 from state_machine.protocol.channel import Ambiente, Canal
 from state_machine.protocol.emission import Absent
-from tests.road.city.test_city_road import CCM, FORM, PLAIN, led_there, registered, steps
+from tests.road.city.test_city_road import CCM, FORM, PLAIN, led_there, registered, steps, told
 from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, until
 
 
@@ -29,6 +29,7 @@ async def test_outside_of_production_no_rps_leaves(database_url: str, redis_url:
             return await steps(apart, session)
 
         assert (await until(refused))[0] == ("submit", "NotSent")
+        await told(person, "São Paulo não tem ambiente de testes")
         async with channels_of(apart.house.settings, apart.database) as channels:
             gateway = channels.of(Canal("paulistana", Ambiente.HOMOLOGACAO))
             assert await gateway.find(gateway.key(FORM.cnpj, str(ChaveRPS(CCM, "PROSA", 1)))) == Absent()

@@ -110,7 +110,7 @@ async def _confirmed(road: Road) -> tuple[Person, str]:
     return person, await until(taken)
 
 
-async def _told(person: Person, words: str) -> str:
+async def told(person: Person, words: str) -> str:
     """Return what the person has read that has these words."""
 
     async def read() -> str | None:
@@ -159,7 +159,7 @@ async def test_a_yes_becomes_one_note_of_the_city(road: Road, city: PaulistanaSi
     """The person reads its number, its verification code and the city's own page of it."""
     person, session = await _confirmed(road)
     note = await _one_note(road, city, session)
-    assert f"verificacao={note.verificacao}" in await _told(person, f"NFS-e {note.numero} autorizada")
+    assert f"verificacao={note.verificacao}" in await told(person, f"NFS-e {note.numero} autorizada")
 
 
 async def test_a_lost_answer_is_asked_for_and_never_sent_again(road: Road, city: PaulistanaSimulator) -> None:
@@ -209,7 +209,7 @@ async def test_a_note_that_cost_another_is_told_counted_and_kept(road: Road, cit
     assert (first.cancelled_by, second.cancelled) == ("substituicao", None)
     stored = hashlib.sha256(row["bytes"]).hexdigest()
     assert [each.data["sha256"] for each in city.ledger.of("nfe.issued")][-2:] == [stored] * 2
-    await _told(person, f"foi cancelada a nota {first.numero}, do mesmo RPS")
+    await told(person, f"foi cancelada a nota {first.numero}, do mesmo RPS")
     assert road.house.metrics.notes_superseded._value.get() == counted + 1
     assert row["erro_mensagem"] == f"the authority voided note {first.numero} for this one"
     city.faults.clear()
@@ -231,7 +231,7 @@ async def test_a_refusal_is_told_in_the_words_of_the_city(road: Road, city: Paul
     person, session = await _confirmed(road)
     await _settled(road, session, "rejeitado")
     said = codes.Evento.told("306", "2658").descricao
-    assert said in await _told(person, "não foi aceita")
+    assert said in await told(person, "não foi aceita")
     assert list(city.ledger.of("nfe.cancelled")) == before
 
 
@@ -248,14 +248,14 @@ async def test_a_note_is_cancelled_by_chat_though_the_answer_is_lost(road: Road,
     """One reason and one yes; what became of it is asked for, and the city's book has it cancelled by us."""
     person, session = await _confirmed(road)
     note = await _one_note(road, city, session)
-    await _told(person, f"NFS-e {note.numero} autorizada")
+    await told(person, f"NFS-e {note.numero} autorizada")
     city.faults.set("perder_resposta", times=1, about="CancelamentoNFe")
     await person.tell(f"cancela a nota {note.numero}")
     await _offered(person, "Erro na emissão")
     await person.touch("Erro na emissão")
     await _offered(person, "Cancelar a nota")
     await person.touch("Cancelar a nota")
-    await _told(person, f"Nota {note.numero} cancelada")
+    await told(person, f"Nota {note.numero} cancelada")
     assert city.notes[CCM, note.numero].cancelled_by == "ws"
 
 

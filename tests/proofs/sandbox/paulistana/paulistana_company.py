@@ -63,6 +63,7 @@ class Company:
     city: PaulistanaSimulator
     made: Made
     versao: int = 2
+    remetente: str = ANA
 
     @cached_property
     def http(self) -> httpx.AsyncClient:
@@ -94,10 +95,8 @@ class Company:
 
     def message(self, root: str, *parts: str, cabecalho: str = "") -> str:
         """A message with the company's signature over all of it: each part is a child of the root."""
-        head = (
-            f'<Cabecalho xmlns="" Versao="{self.versao}"><CPFCNPJRemetente><CNPJ>{ANA}</CNPJ></CPFCNPJRemetente>'
-            f"{cabecalho}</Cabecalho>"
-        )
+        sender = f"<CPFCNPJRemetente><CNPJ>{self.remetente}</CNPJ></CPFCNPJRemetente>"
+        head = f'<Cabecalho xmlns="" Versao="{self.versao}">{sender}{cabecalho}</Cabecalho>'
         return self.signed(f'<{root} xmlns="{NS}">{head}{"".join(parts)}</{root}>')
 
     def signed(self, text: str) -> str:
@@ -140,10 +139,10 @@ class Company:
         more = f"<CPFCNPJ><CNPJ>{ANA}</CNPJ></CPFCNPJ><dtInicio>{today()}</dtInicio><dtFim>{today()}</dtFim>"
         return self.message("PedidoConsultaNFePeriodo", cabecalho=f"{more}<NumeroPagina>1</NumeroPagina>")
 
-    def cancelamento(self, numero: int = 1) -> str:
-        """``PedidoCancelamentoNFe``."""
+    def cancelamento(self, numero: int = 1, digits: int = 8) -> str:
+        """``PedidoCancelamentoNFe``, signed over so many digits of the inscription."""
         key = f"<InscricaoPrestador>{CCM}</InscricaoPrestador><NumeroNFe>{numero}</NumeroNFe>"
-        seal = self.seal(f"{CCM}{numero:012d}")
+        seal = self.seal(f"{CCM.zfill(digits)}{numero:012d}")
         detail = f"<ChaveNFe>{key}</ChaveNFe><AssinaturaCancelamento>{seal}</AssinaturaCancelamento>"
         return self.message(
             "PedidoCancelamentoNFe", f'<Detalhe xmlns="">{detail}</Detalhe>', cabecalho="<transacao>true</transacao>"
