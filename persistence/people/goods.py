@@ -13,6 +13,7 @@ from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.people.channels import canal_of
 from persistence.tables import empresa, empresa_comercio, produtos
+from state_machine.cancellation.machine import StatusNota
 from state_machine.documents import Endereco
 from state_machine.goods import COLUNAS, Produto
 from state_machine.protocol.channel import Canal, Kept, TipoDocumento
@@ -110,13 +111,13 @@ async def named(connection: Connection, empresa_id: int, codigos: Sequence[str])
     return {row.codigo: Produto(**{name: getattr(row, name) for name in COLUNAS}) for row in rows}
 
 
-_KEPT: Final = sa.text("""
+_KEPT: Final = sa.text(f"""
 SELECT e.versoes, e.xml, e.consultas, e.cancelada,
     coalesce(extract(epoch FROM c.parado_ate - now()), 0) AS parada
 FROM empresa p LEFT JOIN empresa_comercio c ON c.empresa_id = p.id
 LEFT JOIN LATERAL (
     SELECT array_agg(v.bytes) FILTER (WHERE v.bytes IS NOT NULL) AS versoes, max(d.conteudo) AS xml,
-        coalesce(bool_or(n.status = 'cancelado'), false) AS cancelada, (
+        coalesce(bool_or(n.status = '{StatusNota.CANCELADO}'), false) AS cancelada, (
             SELECT count(*) FROM gateway_tentativas t
             WHERE t.emissao_id = ANY(array_agg(e.id)) AND t.operacao = 'find' AND t.em > now() - interval '1 hour'
         ) AS consultas
@@ -126,7 +127,7 @@ LEFT JOIN LATERAL (
     WHERE e.chave_natural = :chave AND e.prestador_id = p.id
 ) AS e ON true
 WHERE p.cnpj = :cnpj
-""")
+""")  # noqa: S608 - our own constants
 _STOP: Final = sa.text("""
 UPDATE empresa_comercio c SET parado_ate = now() + make_interval(secs => :seconds) FROM empresa e
 WHERE e.id = c.empresa_id AND e.cnpj = :cnpj

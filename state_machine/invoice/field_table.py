@@ -490,8 +490,8 @@ _ROWS: Final = (
         question="Foi entregue em mãos?",
         example="Responde _sim_ ou _não_.",
         prompt="tipo da nota de produto.",
-        words=r"nf-?c?-?e|cupom",
-        stems="nf cup",
+        words=r"tipo d[ae] nota",
+        stems="tip",
     ),
     Field(
         campo=Campo.RETIDO,

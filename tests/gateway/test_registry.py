@@ -15,7 +15,7 @@ from gateway.plugnotas.adapter import opened as plugnotas
 from gateway.plugnotas.payload import IntegrationKey
 from gateway.port import Surroundings
 from gateway.registry import REGISTRY, ChannelRow, Channels, UnknownChannelError
-from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal
+from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal, TipoDocumento
 
 EACH = {**REGISTRY, "cidade": ChannelRow(replace(NATUREZA, environments="each"), plugnotas)}
 
@@ -33,7 +33,8 @@ def opened() -> Channels:
 
 def test_the_settings_offer_the_channels_that_there_are() -> None:
     """A new row is a new word of PROSA_GATEWAY, and the other way round."""
-    assert set(get_args(Settings.model_fields["gateway"].annotation)) == set(REGISTRY)
+    services = {name for name, row in REGISTRY.items() if row.natureza.documento is TipoDocumento.SERVICO}
+    assert set(get_args(Settings.model_fields["gateway"].annotation)) == services
 
 
 async def test_a_choice_without_environment_takes_the_installations() -> None:

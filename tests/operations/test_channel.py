@@ -18,7 +18,7 @@ from operations.company import CompanyError, add_company
 from operations.person import issuer_of
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
-from persistence.people import channels
+from persistence.people import channels, goods
 from persistence.people.companies import get_company
 from persistence.people.services import of_company as own_services
 from proofs.demo.world import COMPANY
@@ -28,7 +28,10 @@ from state_machine.services.codes import IbsCbs, Servico
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-NATURES = {name: row.natureza for name, row in REGISTRY.items()} | {"cidade": Natureza(environments="each")}
+NATURES = {name: row.natureza for name, row in REGISTRY.items()} | {
+    "cidade": Natureza(environments="each"),
+    "estado": Natureza(environments="each", documento=TipoDocumento.PRODUTO),
+}
 CAFE = replace(COMPANY, cnpj="99.000.002/0001-48", usuarios=())
 
 
@@ -55,9 +58,16 @@ async def test_each_kind_of_document_has_its_own_channel(database: Database) -> 
     """What is set for products leaves services as they are; the change is in the audit."""
     empresa_id = await add_company(database, CAFE)
     before = await _chosen(database, empresa_id)
-    [told, _] = await choose(database, NATURES, cnpj=CAFE.cnpj, documento="produto", nome="cidade", ambiente="producao")
-    assert "produto pelo canal cidade, ambiente producao" in told
-    assert await _chosen(database, empresa_id, TipoDocumento.PRODUTO) == Canal("cidade", Ambiente.PRODUCAO)
+    there: dict[str, Any] = {"cnpj": CAFE.cnpj, "documento": "produto", "nome": "estado", "ambiente": "producao"}
+    with pytest.raises(CommandRefusedError, match="inscrição estadual"):
+        await choose(database, NATURES, **there)
+    with pytest.raises(CommandRefusedError, match="documentos de servico"):
+        await choose(database, NATURES, **{**there, "nome": "cidade"})
+    async with database.transaction() as connection:
+        await goods.save_seller(connection, empresa_id, {"inscricao_estadual": "110042490114"})
+    [told, _] = await choose(database, NATURES, **there)
+    assert "produto pelo canal estado, ambiente producao" in told
+    assert await _chosen(database, empresa_id, TipoDocumento.PRODUTO) == Canal("estado", Ambiente.PRODUCAO)
     assert await _chosen(database, empresa_id) == before
     assert [told] == await show(database, NATURES, CAFE.cnpj, "produto")
     assert await database.pool.fetchval("SELECT count(*) FROM auditoria WHERE acao = 'mudou o canal'") == 1

@@ -325,7 +325,7 @@ def item(**changed: Any) -> dict[str, Any]:
         ("65", {**item(csosn="400"), "emitente": replace(SHOP, regime="mei")}, "item.csosn", "102, 300"),
         ("55", {**item(cfop="5101"), "emitente": replace(SHOP, regime="mei")}, "item.cfop", "5102"),
         ("55", {"pagamentos": ()}, "pagamentos", "forma de pagamento"),
-        ("55", {"pagamentos": (Pagamento("99", Decimal(36)),)}, "pagamentos", "forma de pagamento"),
+        ("55", {"pagamentos": (Pagamento("02", Decimal(36)),)}, "pagamentos", "forma de pagamento"),
         ("55", {"pagamentos": (Pagamento("01", Decimal(35)),)}, "pagamentos", "não somam"),
         ("65", {"pagamentos": (Pagamento("90", Decimal(0)),)}, "pagamentos", "NFC-e"),
     ],

@@ -208,6 +208,7 @@ WHOEVER_READS = {
     "persistence/fiscal/emissions.py": "one emission's",
     "persistence/api/hooks.py": "one note's own news, in the environment of its endpoint",
     "persistence/people/parts.py": "what is held about a person, whatever it counts for",
+    "persistence/people/goods.py": "one key's own documents",
     "persistence/queue/outbox.py": "one file's own note",
     "persistence/staff/case.py": "one session's own",
     "persistence/staff/queue.py": "two notes of one order are looked at, whatever they count for",

@@ -65,6 +65,8 @@ NATUREZA = Natureza(
     draws=True,
     substitutes=True,
     lag=timedelta(minutes=5),
+    ladder=(0.1, 0.3, 1.0),
+    spent=frozenset({"E9999"}),
 )
 _SITUACOES = {"normal": Situacao.AUTORIZADA, "substituida": Situacao.CANCELADA, "cancelada": Situacao.CANCELADA}
 

@@ -112,7 +112,10 @@ async def _steps(scene: Scene, person: Person) -> list[tuple[str, str]]:
 def test_the_channel_differs_in_every_flag() -> None:
     """What both had in common, this proof would not show. A channel whose PDF is drawn has no page in its place."""
     usual = NATURES["plugnotas"]
-    assert [name for name in Natureza.__slots__ if getattr(usual, name) == getattr(NATUREZA, name)] == ["page"]
+    assert [name for name in Natureza.__slots__ if getattr(usual, name) == getattr(NATUREZA, name)] == [
+        "page",
+        "documento",
+    ]
 
 
 class _NotOrderedError(Exception):

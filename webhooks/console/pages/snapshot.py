@@ -45,7 +45,7 @@ class Leitura:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TimelineItem:
     """One entry of the line."""
 
     tipo: Tipo
@@ -73,7 +73,7 @@ class Item:
         return self.em.astimezone(SAO_PAULO).date().isoformat()
 
 
-def line(registro: CaseTimeline, olhar: Olhar) -> list[Item]:
+def line(registro: CaseTimeline, olhar: Olhar) -> list[TimelineItem]:
     """Return all entries, the oldest first."""
     items = [
         *(_said(row, olhar) for row in registro.entradas),
@@ -81,22 +81,24 @@ def line(registro: CaseTimeline, olhar: Olhar) -> list[Item]:
         *(_step(row, olhar) for row in registro.passos),
         *(_attempt(row, olhar) for row in registro.tentativas),
         *(
-            Item("note", row.em, f"Anotação de {row.quem}", olhar.texto(row.texto), numero=row.id)
+            TimelineItem("note", row.em, f"Anotação de {row.quem}", olhar.texto(row.texto), numero=row.id)
             for row in registro.notas
         ),
         *(
-            Item("note", row.em, f"{row.quem} {HANDOVERS[row.acao]}", olhar.texto(row.motivo or ""), numero=row.id)
+            TimelineItem(
+                "note", row.em, f"{row.quem} {HANDOVERS[row.acao]}", olhar.texto(row.motivo or ""), numero=row.id
+            )
             for row in registro.handovers
         ),
     ]
     return sorted(items, key=lambda item: (item.em, _ORDEM[item.tipo], item.numero))
 
 
-def _said(row: Any, olhar: Olhar) -> Item:
+def _said(row: Any, olhar: Olhar) -> TimelineItem:
     message = row.payload.get("mensagem") or {}
     aside = " · parada" if row.estado == 2 else " · ainda não lida" if row.estado == 0 else ""  # noqa: PLR2004
     titulo = f"Pessoa{aside}"
-    return Item("in", row.recebido_em, titulo, olhar.texto(words(message)), ruim=row.estado == 2, numero=row.id)  # noqa: PLR2004 - quarantined
+    return TimelineItem("in", row.recebido_em, titulo, olhar.texto(words(message)), ruim=row.estado == 2, numero=row.id)  # noqa: PLR2004 - quarantined
 
 
 def words(message: dict[str, Any]) -> str:
@@ -112,7 +114,7 @@ def words(message: dict[str, Any]) -> str:
     return text if isinstance(text, str) and tipo == "text" else f"{labels.midia(tipo)} {text or ''}".strip()
 
 
-def _sent(row: Any, olhar: Olhar) -> Item:
+def _sent(row: Any, olhar: Olhar) -> TimelineItem:
     m = row.mensagem
     arquivo = m.get("tipo") == "arquivo"
     texto = f"{m.get('nome', '')}\n{m.get('legenda') or ''}".strip() if arquivo else str(m.get("texto", ""))
@@ -120,7 +122,7 @@ def _sent(row: Any, olhar: Olhar) -> Item:
     texto = texto.removeprefix(f"*{de}, da equipe:*\n")  # the title says who
     erro = labels.motivo(row.erro) or "sem detalhe"
     detalhe = f"{erro} ({row.erro_codigo})" if row.erro_codigo else erro
-    return Item(
+    return TimelineItem(
         "staff" if de else "out",
         row.criado_em,
         f"{de}, da equipe" if de else "Prosa",
@@ -136,7 +138,7 @@ def _sent(row: Any, olhar: Olhar) -> Item:
     )
 
 
-def _step(row: Any, olhar: Olhar) -> Item:
+def _step(row: Any, olhar: Olhar) -> TimelineItem:
     de, para = labels.estado(row.de)[0], labels.estado(row.para)[0]
     moved = f"{de} → {para}" if row.de != row.para else f"continua: {para}"
     why = labels.MOTIVOS.get(row.snapshot_reason, row.snapshot_reason)
@@ -144,7 +146,7 @@ def _step(row: Any, olhar: Olhar) -> Item:
     detalhe = row.detalhe or {}
     texto = olhar.texto(labels.da_equipe(detalhe.get("motivo") or ""))
     titulo = f"{labels.evento(row.evento)} · {moved}{reason} · versão {row.revisao}"
-    return Item("step", row.em, titulo, texto, leituras=readings(detalhe, olhar), numero=row.id, para=para)
+    return TimelineItem("step", row.em, titulo, texto, leituras=readings(detalhe, olhar), numero=row.id, para=para)
 
 
 def readings(detalhe: dict[str, Any], olhar: Olhar) -> tuple[Leitura, ...]:
@@ -183,13 +185,13 @@ def shown(campo: str, valor: str | None, olhar: Olhar) -> str:
             return olhar.texto(valor)
 
 
-def _attempt(row: Any, olhar: Olhar) -> Item:
+def _attempt(row: Any, olhar: Olhar) -> TimelineItem:
     resultado, ruim = labels.resultado(row.resultado)
     http = f" · HTTP {row.http_status}" if row.http_status else ""
     titulo = f"Gateway: {labels.operacao(row.operacao)} · {resultado}{http} · {row.latencia_ms} ms"
     bodies = (("o que foi", row.pedido), ("o que voltou", row.resposta))
     corpos = tuple((rotulo, olhar.texto(corpo)) for rotulo, corpo in bodies if corpo)
-    return Item(
+    return TimelineItem(
         "gate", row.em, titulo, olhar.texto(labels.motivo(row.detalhe)), ruim=ruim, corpos=corpos, numero=row.id
     )
 
