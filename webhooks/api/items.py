@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from persistence.db.connection import Connection
@@ -45,7 +45,13 @@ class ItemNovo(Corpo):
     model_config = ConfigDict(
         json_schema_extra={
             "anyOf": [
-                {"required": ["produto"], "properties": {"produto": {"type": "string"}}},
+                {
+                    "required": ["produto"],
+                    "properties": {
+                        "produto": {"type": "string"},
+                        **{name: {"type": "null"} for name in COLUNAS if name != "preco"},
+                    },
+                },
                 {
                     "required": [*COLUNAS],
                     "properties": {"produto": {"type": "null"}, **{key: {"type": "string"} for key in COLUNAS}},
@@ -75,6 +81,7 @@ class ItemNovo(Corpo):
         return self
 
 
+MOST_ITEMS: Final = 150  # of one body, which has 64 KB
 PLACE: Final = ("local_prestacao", "obra", "evento", "iss_retido")
 OF_ONE_KIND: Final[dict[str, Any]] = {
     "anyOf": [
@@ -107,10 +114,17 @@ OF_ONE_KIND: Final[dict[str, Any]] = {
 """A proposal as JSON Schema says it: an amount of a service, or items."""
 
 
-def of_one_kind(modelo: str, wanted: Sequence[ItemNovo] | None, *, with_amount: bool, of_service: bool) -> None:
-    """Raise ``PydanticCustomError`` for a proposal that is neither a service with its amount nor goods alone."""
+def amount_or_items(valor: Any, info: ValidationInfo) -> Any:
+    """Return an amount, which only a proposal of a service must have. Raises ``PydanticCustomError``."""
+    if valor is None and info.data.get("documento_fiscal") == "nfse":
+        raise PydanticCustomError("valor_invalido", 'é um número em reais, como 1500.00 ou "1500.00"')
+    return valor
+
+
+def of_one_kind(modelo: str, wanted: Sequence[ItemNovo] | None, *, of_service: bool) -> None:
+    """Raise ``PydanticCustomError`` for a proposal that is neither of a service nor of goods alone."""
     if modelo == "nfse":
-        if not with_amount or wanted is not None:
+        if wanted is not None:
             raise PydanticCustomError("proposta", "uma nota de serviço tem valor, e não itens")
     elif wanted is None:
         raise PydanticCustomError("proposta", "uma nota de produto tem itens")

@@ -42,9 +42,6 @@ from persistence.queue.inbox import Arrival
 from persistence.rows import ProposalRow
 from persistence.tables import clientes, propostas
 from state_machine.cancellation.machine import SituacaoNota, situacao_of
-from state_machine.goods import (
-    ITENS_MAX,
-)
 from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
 from state_machine.mailing.reading import NotAnAddressError, normalised
 from state_machine.proposal import EstadoProposta
@@ -56,7 +53,7 @@ from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import LIMITE
 from state_machine.values.text import REPLACEMENT
 from webhooks.api.call import ApiCall, Corpo, PageQuery, as_json, page_of, paged, validated
-from webhooks.api.items import OF_ONE_KIND, PLACE, ItemNovo, of_one_kind, sold
+from webhooks.api.items import MOST_ITEMS, OF_ONE_KIND, OF_SERVICE, PLACE, ItemNovo, amount_or_items, of_one_kind, sold
 from webhooks.api.problems import RETRY, ProblemError, field
 
 PREFIX: Final = "/api/v1"
@@ -270,8 +267,8 @@ class PropostaNova(Corpo):
 
     cliente_id: Id
     documento_fiscal: Literal["nfse", "nfe", "nfce"] = "nfse"
-    itens: Annotated[list[ItemNovo], Field(min_length=1, max_length=ITENS_MAX)] | None = None
-    valor: Valor | None = None
+    itens: Annotated[list[ItemNovo], Field(min_length=1, max_length=MOST_ITEMS)] | None = None
+    valor: Annotated[Valor | None, AfterValidator(amount_or_items)] = Field(default=None, validate_default=True)
     descricao: Descricao | None = None
     competencia: Competencia | None = None
     local_prestacao: Municipio | None = None
@@ -281,18 +278,13 @@ class PropostaNova(Corpo):
 
     def columns(self) -> dict[str, Any]:
         """Return the columns: what is said of the place stands in one."""
-        told = self.model_dump(mode="json", exclude_none=True, include=_PRESTACAO)
-        return {**self.model_dump(exclude=_PRESTACAO | {"itens"}), "prestacao": told or None}
+        told = self.model_dump(mode="json", exclude_none=True, include=PLACE)
+        return {**self.model_dump(exclude=PLACE | {"itens"}), "prestacao": told or None}
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
-        of_service = any(getattr(self, name) is not None for name in _OF_SERVICE)
-        of_one_kind(self.documento_fiscal, self.itens, with_amount=self.valor is not None, of_service=of_service)
+        of_one_kind(self.documento_fiscal, self.itens, [getattr(self, name) for name in OF_SERVICE])
         return self
-
-
-_PRESTACAO: Final = {*PLACE}
-_OF_SERVICE: Final = {*_PRESTACAO, "valor", "descricao", "competencia"}
 
 
 class Submissao(Corpo):

@@ -7,7 +7,7 @@ from pathlib import Path
 from bot.wiring.handlers import SUBJECTS, jobs
 
 ROOT = Path(__file__).parents[3]
-BUTTON = re.compile(r'\b(?:Botao|Opcao)\(f?"(\w+):')
+BUTTON = re.compile(r'\b(?:Botao|Opcao)\(\s*f?"(\w+):')
 
 
 def test_every_button_of_the_catalogue_is_of_one_subject() -> None:

@@ -35,6 +35,8 @@ _RIGHT: Final = {
 
 
 def _right(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_right(each) for each in value]
     if isinstance(value, dict):
         return {name: _right(each) if each is None else _RIGHT.get(name, _right(each)) for name, each in value.items()}
     return value

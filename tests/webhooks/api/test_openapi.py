@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tests.children import start
 from tests.nightly import size
-from tests.webhooks.api import test_batches_api, test_notes_api
+from tests.webhooks.api import test_batches_api, test_notes_api, test_submission
 from webhooks.api.app import ROUTES
 from webhooks.api.problems import PROBLEMAS
 
@@ -25,6 +25,7 @@ EXAMPLES = size(5, 300)  # of one operation and phase
 async def test_schemathesis_finds_nothing(erp: Erp, tmp_path: Path) -> None:
     """All its checks, in all its phases, from a fixed seed: on bad data and good, schemas, statuses, headers, keys."""
     proposta, _ = await test_notes_api._issued(erp)
+    await test_submission._sells(erp)
     lote = (await test_batches_api._send(erp)).body["id"]
     cliente = (await erp.ask("GET", f"/propostas/{proposta}")).body["cliente_id"]
     known = json.dumps({"clientes": cliente, "propostas": proposta, "lotes": lote})
