@@ -82,7 +82,8 @@ class ItemNovo(Corpo):
 
 
 MOST_ITEMS: Final = 150  # of one body, which has 64 KB
-PLACE: Final = ("local_prestacao", "obra", "evento", "iss_retido")
+PLACE: Final = frozenset({"local_prestacao", "obra", "evento", "iss_retido"})
+OF_SERVICE: Final = PLACE | {"valor", "descricao", "competencia"}
 OF_ONE_KIND: Final[dict[str, Any]] = {
     "anyOf": [
         {
@@ -98,15 +99,7 @@ OF_ONE_KIND: Final[dict[str, Any]] = {
             "properties": {
                 "documento_fiscal": {"enum": ["nfe", "nfce"]},
                 "itens": {"type": "array"},
-                **{
-                    name: {"type": "null"}
-                    for name in (
-                        *("valor", "descricao", "competencia", "local_prestacao"),
-                        "obra",
-                        "evento",
-                        "iss_retido",
-                    )
-                },
+                **{name: {"type": "null"} for name in sorted(OF_SERVICE)},
             },
         },
     ]
@@ -121,14 +114,14 @@ def amount_or_items(valor: Any, info: ValidationInfo) -> Any:
     return valor
 
 
-def of_one_kind(modelo: str, wanted: Sequence[ItemNovo] | None, *, of_service: bool) -> None:
+def of_one_kind(modelo: str, wanted: Sequence[ItemNovo] | None, of_service: Sequence[Any]) -> None:
     """Raise ``PydanticCustomError`` for a proposal that is neither of a service nor of goods alone."""
     if modelo == "nfse":
         if wanted is not None:
             raise PydanticCustomError("proposta", "uma nota de serviço tem valor, e não itens")
     elif wanted is None:
         raise PydanticCustomError("proposta", "uma nota de produto tem itens")
-    elif of_service:
+    elif any(each is not None for each in of_service):
         raise PydanticCustomError("proposta", "o valor e o texto de uma nota de produto vêm dos itens")
 
 

@@ -278,8 +278,8 @@ class PropostaNova(Corpo):
 
     def columns(self) -> dict[str, Any]:
         """Return the columns: what is said of the place stands in one."""
-        told = self.model_dump(mode="json", exclude_none=True, include=PLACE)
-        return {**self.model_dump(exclude=PLACE | {"itens"}), "prestacao": told or None}
+        told = self.model_dump(mode="json", exclude_none=True, include={*PLACE})
+        return {**self.model_dump(exclude={*PLACE, "itens"}), "prestacao": told or None}
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
