@@ -17,7 +17,7 @@ from bot.conversation.subject import Resources
 from bot.orders.accept import Door
 from bot.subjects.invoice.plan import Plano
 from extractor.amounts.reckoned import chosen, wants_former
-from extractor.fields.products import Dito, is_nameless, read_items, read_model
+from extractor.fields.products import Dito, is_money, is_nameless, is_one, names_one, read_items, read_model
 from extractor.requests.yes_no import is_no as says_no
 from extractor.requests.yes_no import is_yes as says_yes
 from extractor.requests.yes_no import numbered_answer, worded_answer
@@ -205,6 +205,7 @@ def as_goods(
     stood = rascunho.itens.valor
     dito = read_items(palavras.texto, produtos, load(stood) if stood and stood != NENHUM else ())
     informa = evento if isinstance(evento, Informou) else Informou(escritas=palavras.escritas)
+    dito = _with_loose(dito, rascunho, informa) if dito else None
     if dito is None or not (dito.todos or dito.fora):
         if rascunho.itens == VAZIO:
             return evento
@@ -212,7 +213,7 @@ def as_goods(
         if modelo is not None:
             return replace(informa, candidates=(*outros, modelo), doubts=_of_others(informa))
         return evento
-    fora = [*dito.fora, *_unexplained(informa, dito)]
+    fora = [*dito.fora, *_unexplained(informa, dito, palavras.texto)]
     certeza = Confianca.DUVIDOSA if fora or not dito.itens else Confianca.CERTA
     trecho = "; ".join(fora) or palavras.texto
     lidos = [Candidate(Campo.ITENS, dump(dito.itens), trecho, Origem.CADASTRO, certeza)] if dito.itens or fora else []
@@ -242,11 +243,26 @@ def _model_said(rascunho: Rascunho, pendente: Campo | None, texto: str) -> Candi
     return Candidate(Campo.MODELO, "nfce", texto, confianca=Confianca.DUVIDOSA) if nameless else None
 
 
-def _unexplained(informa: Informou, dito: Dito) -> list[str]:
+def _with_loose(dito: Dito, rascunho: Rascunho, informa: Informou) -> Dito:
+    """Return products without a quantity as not clear, where they are said beside items, or are what is invoiced."""
+    texts = {c.campo: plain(c.valor, _WORDS) for c in informa.candidates if c.campo in {Campo.NOME, Campo.DESCRICAO}}
+    beside = dito.todos or dito.fora or rascunho.itens != VAZIO
+    sobra = [
+        each
+        for each in dito.soltos
+        if not names_one(texts.get(Campo.NOME, ""), each)
+        and (beside or is_one(texts.get(Campo.DESCRICAO, ""), each))
+    ]
+    return replace(dito, fora=(*dito.fora, *(f"quantos de {each}?" for each in sobra)))
+
+
+def _unexplained(informa: Informou, dito: Dito, texto: str) -> list[str]:
     """Return what was said of amounts that neither the items' sum nor a price or quantity of them explains."""
     known = {f"{total(dito.itens):.2f}", *(f"{item.total:.2f}" for item in dito.itens)}
-    known |= {f"{each:.2f}" for item in dito.itens for each in (item.preco, item.quantidade)}
+    known |= {f"{item.preco:.2f}" for item in dito.itens}
+    counted = {f"{each:.2f}" for each in (*dito.quantos, *(item.quantidade for item in dito.itens))}
     said = {c.valor for c in informa.candidates if c.campo is Campo.VALOR}
+    known |= {each for each in counted if not is_money(texto, each)}
     soma = formata_brl(total(dito.itens)) if dito.itens else ""
     return [f"{formata_brl(valor)}, e pelos preços guardados dá {soma}" for valor in sorted(said - known)]
 
