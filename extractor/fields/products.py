@@ -64,6 +64,7 @@ class Dito:
     todos: bool = False
     soltos: tuple[str, ...] = ()
     quantos: tuple[Decimal, ...] = ()  # that the words name
+    relativo: bool = False  # they say what becomes of items that stood
 
 
 class _Word(NamedTuple):
@@ -83,7 +84,7 @@ class _Named:
     como: str  # "set", "add", "take"
     inicio: int
     fim: int
-    joined: bool
+    joined: bool = False  # "mais" between two products
 
 
 _Known = Sequence[tuple[Produto, list[str]]]
@@ -121,8 +122,9 @@ def read_items(texto: str, produtos: Collection[Produto], antes: Sequence[Item] 
         made_of = itens(lista.values()) if lista else ()
     except ProdutoInvalido as error:
         return Dito(tuple(antes), (str(error),), todos=True)
+    relative = any(each.como != "set" or each.quantidade is None for each in found)
     quantos = tuple(each.quantidade for each in found if each.quantidade is not None)
-    return Dito(made_of, tuple(dict.fromkeys(unclear)), bool(found), tuple(dict.fromkeys(loose)), quantos)
+    return Dito(made_of, tuple(dict.fromkeys(unclear)), bool(found), tuple(dict.fromkeys(loose)), quantos, relative)
 
 
 def _item(each: _Named, before: Item | None) -> Item | None:
@@ -149,77 +151,107 @@ def _tokens(folded: str) -> list[_Word]:
         found.extend(_Word(word) for word in _WORD.findall(folded, at, number.start))
         literal = folded[number.start : number.end]
         value = Decimal(literal.replace(",", ".")) if _WEIGHED.fullmatch(literal) else number.value
-        found.append(_Word(literal if value is None else f"{value.normalize():f}", True, value, number.words))
+        found.append(
+            _Word(
+                literal if value is None else f"{value.normalize():f}", number=True, value=value, spelled=number.words
+            )
+        )
         at = number.end
     found.extend(_Word(word) for word in _WORD.findall(folded, at))
-    return [_Word(w.text, True, Decimal(w.text)) if not w.number and w.text.isdecimal() else w for w in found]
+    return [w._replace(number=True, value=Decimal(w.text)) if not w.number and w.text.isdecimal() else w for w in found]
 
 
 def _said(tokens: Sequence[_Word], start: int, end: int) -> str:
     return " ".join(word.text for word in tokens[start:end])
 
 
-def _walk(
-    tokens: Sequence[_Word], known: _Known, stood: Collection[str]
-) -> tuple[list[_Named], list[str], list[str]]:
+@dataclass(slots=True)
+class _Mention:
+    """Words that name products at ``inicio``; ``led``: the word that rules them; ``unit``: a measure between."""
+
+    produtos: list[Produto]
+    quantos: Decimal | None
+    counted: bool
+    led: str
+    unit: str | None
+    inicio: int
+    fim: int
+
+
+def _walk(tokens: Sequence[_Word], known: _Known, stood: Collection[str]) -> tuple[list[_Named], list[str], list[str]]:
+    """Return what is clear, the words that are not, and products of which no quantity is told."""
     found: list[_Named] = []
     unclear: list[str] = []
     loose: list[str] = []
     unknown: list[tuple[int, int]] = []
-    starts: set[int] = set()
+    mentions: list[_Mention] = []
     at = floor = 0  # floor: where the last product's words end
     while at < len(tokens):
-        amount = None if _named(tokens, at, known) else _amount(tokens, at)
-        quantos, after = amount or (None, at)
-        led = _lead(tokens, at, floor)
-        named = _named(tokens, after, known) or (_product(tokens, after, known) if amount or led in _GONE else None)
-        skipped = _skip(tokens, after)
-        if named is None and (amount or led in _GONE):
-            named = _product(tokens, skipped, known)
-            unit = next((w.text for w in tokens[after:skipped] if w.text in _MEASURES), None)
+        mention = _mention(tokens, at, floor, known, stood)
+        if mention is None:
+            amount = _amount(tokens, at)
+            if amount and (words := list(_phrase(tokens, _skip(tokens, amount[1])))) and words[0] not in _NO_PRODUCT:
+                unknown.append((at, _skip(tokens, amount[1]) + len(words)))
+            at = amount[1] if amount else at + 1
+            continue
+        price, end = _price(tokens, mention.fim)
+        made = _clear(tokens, mention, price, end, known, stood)
+        if isinstance(made, _Named):
+            made.joined = bool(found) and at > 0 and tokens[at - 1].text in {"mais", "+"} and at - 2 <= floor
+            found.append(made)
         else:
-            unit = None
-        if named is None:
-            if amount:
-                end = skipped + len(list(_phrase(tokens, skipped)))
-                if end > skipped and tokens[skipped].text not in _NO_PRODUCT:
-                    unknown.append((at, end))
-            at = max(after, at + 1)
-            continue
-        produtos, end = named
-        if amount is None and led in _GONE and len(produtos) > 1:
-            produtos = [produto for produto in produtos if produto.codigo in stood] or produtos
-        begin, joined = at, bool(found) and at > 0 and tokens[at - 1].text in {"mais", "+"} and at - 2 <= floor
-        price, end = _price(tokens, end)
+            (unclear if mention.counted or len(mention.produtos) > 1 else loose).append(made)
+        mentions.append(mention)
         at = floor = end
-        starts.add(begin)
-        words = _said(tokens, begin, end)
-        if amount is None:
-            if len(produtos) > 1:
-                unclear.append(words)
-            elif led in _GONE and led != "menos":
-                found.append(_Named(produtos[0], None, None, "take", begin, end, joined=False))
-            elif price is not None and produtos[0].codigo in stood and led not in _UNSURE:
-                found.append(_Named(produtos[0], None, price, "set", begin, end, joined=False))
-            else:
-                loose.append(produtos[0].texto)
-            continue
-        unfit = unit is not None and produtos[0].unidade not in _MEASURES[unit]
-        if len(produtos) > 1 or quantos is None or unfit or led in _UNSURE or led in _MEASURES:
-            unclear.append(words)
-            continue
-        if (stray := _stray(tokens, end, known)) is not None:
-            unclear.append(_said(tokens, begin, stray))
-            continue
-        como = "take" if led in _GONE else "add" if led in _ADDED or led == "+" else "set"
-        found.append(_Named(produtos[0], quantos, price, como, begin, end, joined=joined))
+    ends, starts = {each.fim for each in found}, {each.inicio for each in mentions}
     for begin, end in unknown:
-        behind = any(tokens[begin - 1].text in _JOINTS and begin - 1 == each.fim for each in found) if begin else False
-        one = tokens[begin].value == 1 and tokens[begin].spelled  # an article
-        ahead = not one and end < len(tokens) and tokens[end].text in _JOINTS and bool({end + 1, end + 2} & starts)
+        behind = begin > 0 and tokens[begin - 1].text in _JOINTS and begin - 1 in ends
+        article = tokens[begin].value == 1 and tokens[begin].spelled
+        ahead = not article and end < len(tokens) and tokens[end].text in _JOINTS and bool({end + 1, end + 2} & starts)
         if behind or ahead:
             unclear.append(_said(tokens, begin, end))
     return found, unclear, loose
+
+
+def _mention(tokens: Sequence[_Word], at: int, floor: int, known: _Known, stood: Collection[str]) -> _Mention | None:
+    """Return the products that are named at ``at``: with a quantity, behind a word that takes them away, or whole."""
+    amount = None if _named(tokens, at, known) else _amount(tokens, at)
+    quantos, after = amount or (None, at)
+    led, unit = _lead(tokens, at, floor), None
+    near = amount is not None or led in _GONE
+    hit = _named(tokens, after, known) or (_product(tokens, after, known) if near else None)
+    if hit is None and near:
+        skipped = _skip(tokens, after)
+        hit = _product(tokens, skipped, known)
+        unit = next((word.text for word in tokens[after:skipped] if word.text in _MEASURES), None)
+    if hit is None:
+        return None
+    produtos, end = hit
+    if amount is None and led in _GONE and len(produtos) > 1:
+        produtos = [produto for produto in produtos if produto.codigo in stood] or produtos
+    return _Mention(produtos, quantos, amount is not None, led, unit, at, end)
+
+
+def _clear(
+    tokens: Sequence[_Word], said: _Mention, price: Decimal | None, end: int, known: _Known, stood: Collection[str]
+) -> _Named | str:
+    """Return what a mention makes of a product, else the words that are told back."""
+    produto, led, words = said.produtos[0], said.led, _said(tokens, said.inicio, end)
+    if len(said.produtos) > 1:
+        return words
+    if not said.counted:
+        if led in _GONE - {"menos"}:
+            return _Named(produto, None, None, "take", said.inicio, end)
+        if price is not None and produto.codigo in stood and led not in _UNSURE:
+            return _Named(produto, None, price, "set", said.inicio, end)
+        return produto.texto
+    unfit = said.unit is not None and produto.unidade not in _MEASURES[said.unit]
+    if said.quantos is None or unfit or led in _UNSURE or led in _MEASURES:
+        return words
+    if (stray := _stray(tokens, end, known)) is not None:
+        return _said(tokens, said.inicio, stray)
+    como = "take" if led in _GONE else "add" if led in _ADDED or led == "+" else "set"
+    return _Named(produto, said.quantos, price, como, said.inicio, end)
 
 
 def _lead(tokens: Sequence[_Word], start: int, floor: int) -> str:
