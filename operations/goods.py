@@ -149,6 +149,12 @@ def read_list(nome: str, content: bytes, regime: str) -> list[Produto]:
         raise CommandRefusedError(
             f"A lista pede as colunas {' '.join(COLUNAS)} na primeira linha; falta {', '.join(missing)}. Nada mudou."
         )
+    if twice := [name for name in COLUNAS if header.count(name) > 1]:
+        raise CommandRefusedError(f"Na linha 1, a coluna {', '.join(twice)} vem mais de uma vez. Nada mudou.")
+    if len(rows) > MOST + 1:
+        raise CommandRefusedError(
+            f"A lista tem mais de {MOST} linhas, e uma empresa tem até {MOST} produtos. Nada mudou."
+        )
     found: dict[str, Produto] = {}
     wrong: list[str] = []
     for line, cells in enumerate(rows[1:], 2):
@@ -194,7 +200,7 @@ def _sheet(content: bytes) -> list[list[str]]:
 
     try:
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-        rows: Iterable[Sequence[Any]] = book.worksheets[0].iter_rows(values_only=True, max_row=MOST + 1, max_col=50)
+        rows: Iterable[Sequence[Any]] = book.worksheets[0].iter_rows(values_only=True, max_row=MOST + 2, max_col=50)
         return [[_cell(value) for value in row] for row in rows]
     except Exception as error:
         raise CommandRefusedError("A lista não é uma planilha XLSX que abra. Nada mudou.") from error
