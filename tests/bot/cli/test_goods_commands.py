@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tests.bot.cli.conftest import Prosa
 
-CNPJ = "99.000.003/0001-29"
+CNPJ = "99.000.003/0001-92"
 ADD = (
     *(
         "empresa",
@@ -24,7 +24,7 @@ ADD = (
         "--inscricao-municipal=1",
         "--municipio=3550308",
     ),
-    *("--canal=nfe", "--canal=nfce"),
+    *("--canal=nfe", "--canal=nfce", "--usuario=+5511955550009"),
 )
 IE = "--inscricao-estadual=110042490114"
 TOKEN = "ABCDEF0123456789ABCDEF0123456789"
@@ -61,7 +61,7 @@ def test_a_seller_that_cannot_issue_is_refused(
     refused = prosa(*ADD, *words, PROSA_CNPJ_API_URL="http://127.0.0.1:9")
     assert refused.returncode != 0
     assert said in refused.stdout + refused.stderr
-    assert _ask(database_url, "SELECT count(*) FROM empresa WHERE cnpj = '99000003000129'") == 0
+    assert _ask(database_url, "SELECT count(*) FROM empresa WHERE cnpj = '99000003000192'") == 0
 
 
 def test_a_seller_and_its_products(prosa: Prosa, database_url: str, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_seller_and_its_products(prosa: Prosa, database_url: str, tmp_path: Pa
     chosen = "SELECT string_agg(canal, ' ' ORDER BY canal) FROM empresa_canal WHERE tipo <> 'servico'"
     assert _ask(database_url, chosen) == "nfce nfe"
     assert TOKEN not in str(_ask(database_url, "SELECT to_jsonb(c)::text FROM empresa_comercio c"))
-    assert TOKEN not in str(_ask(database_url, "SELECT string_agg(to_jsonb(a)::text, '') FROM admin_audit a"))
+    assert TOKEN not in str(_ask(database_url, "SELECT string_agg(to_jsonb(a)::text, '') FROM admin_auditoria a"))
     assert TOKEN not in added.stdout + added.stderr
 
     file = tmp_path / "produtos.csv"
