@@ -144,11 +144,7 @@ def read_list(nome: str, content: bytes, regime: str) -> list[Produto]:
     if len(content) > LARGEST:
         raise CommandRefusedError("A lista tem mais de 5 MB. Nada mudou.")
     rows = _sheet(content) if content.startswith(b"PK") or nome.lower().endswith(".xlsx") else _csv(content)
-    header = [" ".join(name.split()).lower() for name in next(iter(rows), [])]
-    if missing := [name for name in COLUNAS if name not in header]:
-        raise CommandRefusedError(
-            f"A lista pede as colunas {' '.join(COLUNAS)} na primeira linha; falta {', '.join(missing)}. Nada mudou."
-        )
+    header = _header(rows)
     found: dict[str, Produto] = {}
     wrong: list[str] = []
     for line, cells in enumerate(rows[1:], 2):
@@ -168,6 +164,22 @@ def read_list(nome: str, content: bytes, regime: str) -> list[Produto]:
     if not found:
         raise CommandRefusedError("A lista não tem nenhum produto. Nada mudou.")
     return list(found.values())
+
+
+def _header(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the columns of a list. Raises ``CommandRefusedError`` where one lacks or is twice, or of too many rows."""
+    header = [" ".join(name.split()).lower() for name in next(iter(rows), [])]
+    if missing := [name for name in COLUNAS if name not in header]:
+        raise CommandRefusedError(
+            f"A lista pede as colunas {' '.join(COLUNAS)} na primeira linha; falta {', '.join(missing)}. Nada mudou."
+        )
+    if twice := [name for name in COLUNAS if header.count(name) > 1]:
+        raise CommandRefusedError(f"Na linha 1, a coluna {', '.join(twice)} vem mais de uma vez. Nada mudou.")
+    if len(rows) > MOST + 1:
+        raise CommandRefusedError(
+            f"A lista tem mais de {MOST} linhas, e uma empresa tem até {MOST} produtos. Nada mudou."
+        )
+    return header
 
 
 async def _keep(connection: Connection, company: Any, novos: Sequence[Produto], author: Author) -> None:
@@ -194,7 +206,7 @@ def _sheet(content: bytes) -> list[list[str]]:
 
     try:
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-        rows: Iterable[Sequence[Any]] = book.worksheets[0].iter_rows(values_only=True, max_row=MOST + 1, max_col=50)
+        rows: Iterable[Sequence[Any]] = book.worksheets[0].iter_rows(values_only=True, max_row=MOST + 2, max_col=50)
         return [[_cell(value) for value in row] for row in rows]
     except Exception as error:
         raise CommandRefusedError("A lista não é uma planilha XLSX que abra. Nada mudou.") from error

@@ -207,6 +207,8 @@ def _stem(word: str) -> str:
 def preco(texto: str) -> Decimal:
     """Read a price in BRL, "12,50" or "1.234,50". Raises ``ProdutoInvalido``."""
     limpo = texto.removeprefix("R$").strip()
+    if re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]{3})+", limpo):
+        raise ProdutoInvalido("preco", f"{limpo} se lê de dois jeitos; escreva o preço com vírgula, como 1200,00")
     if "," in limpo:
         limpo = re.sub(r"\.(?=[0-9]{3}(?:\.|,))", "", limpo).replace(",", ".")
     try:

@@ -6,49 +6,39 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
 
+from extractor.text.numerals import find
 from state_machine.goods import COLUNAS, Item, Produto, ProdutoInvalido, itens, preco, quantidade
 from state_machine.values.text import plain
 
 _READ: Final = 4000  # characters
-_TOKEN: Final = re.compile(r"r\$|\d{1,9}(?:\.\d{3})*(?:,\d{1,4})?|\d+|[^\W\d_]+(?:[-/'][^\W_]+)*|[,;.!?\n+]")
-_NUMBERS: Final[Mapping[str, int]] = {
-    "um": 1,
-    "uma": 1,
-    "dois": 2,
-    "duas": 2,
-    "tres": 3,
-    "quatro": 4,
-    "cinco": 5,
-    "seis": 6,
-    "sete": 7,
-    "oito": 8,
-    "nove": 9,
-    "dez": 10,
-    "onze": 11,
-    "doze": 12,
-    "quinze": 15,
-    "vinte": 20,
-    "trinta": 30,
-    "quarenta": 40,
-    "cinquenta": 50,
-    "cem": 100,
-    "duzia": 12,
-}
+_WORD: Final = re.compile(r"r\$|[^\W\d_]+(?:[-/'][^\W_]+)*|\d+|[,;.!?\n+/:(]|-\Z")  # a minus right before a number
+_GROUPS: Final = {"duzia": 12, "duzias": 12, "cento": 100, "centos": 100, "par": 2, "pares": 2}
+_HALF: Final = frozenset({"meio", "meia"})
 _SKIPPED: Final = frozenset({"de", "do", "da", "dos", "das", "o", "a", "os", "as"})
-_UNITS: Final = frozenset(
-    {"x", "un", "und", "unid", "unidade", "unidades", "kg", "kilo", "kilos", "quilo", "quilos", "g", "l", "litro"}
-    | {"litros", "pct", "pacote", "pacotes", "cx", "caixa", "caixas", "pc", "peca", "pecas"}
-)
+_MEASURES: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(("kg", "kilo", "kilos", "quilo", "quilos"), frozenset({"KG", "QUILO"})),
+    **dict.fromkeys(("g", "grama", "gramas"), frozenset({"G", "GR"})),
+    **dict.fromkeys(("l", "litro", "litros"), frozenset({"L", "LT", "LITRO"})),
+    **dict.fromkeys(("pct", "pacote", "pacotes"), frozenset({"PCT", "PC", "PT", "PACOTE"})),
+    **dict.fromkeys(("cx", "caixa", "caixas"), frozenset({"CX", "CAIXA"})),
+}
+_UNITS: Final = _MEASURES.keys() | {"x", "un", "und", "unid", "unidade", "unidades", "pc", "peca", "pecas"}
 _ENDS: Final = frozenset(
     {"e", "pra", "para", "pro", "ao", "a", "por", "no", "na", "cpf", "cnpj", "r$", "reais", "real", "cada", "mais"}
-    | {"com", "sem", "cliente", "total", "valor", ",", ";", ".", "!", "?", "\n", "+"}
+    | {"com", "sem", "cliente", "total", "valor", "nao", "ou", ",", ";", ".", "!", "?", "\n", "+", "/", ":", "(", "-"}
 )
 _JOINTS: Final = frozenset({"e", ",", "mais", "+", ";", "\n"})
-_GONE: Final = frozenset({"tira", "tirar", "remove", "remover", "retira", "sem"})
+_GONE: Final = frozenset({"tira", "tirar", "tire", "remove", "remover", "remova", "retira", "retirar", "sem", "menos"})
+_ADDED: Final = frozenset(
+    {"mais", "adiciona", "adicione", "adicionar", "acrescenta", "acrescente", "acrescentar", "inclui", "inclua"}
+)
+_UNSURE: Final = frozenset({"nao", "ou", "vez", "troca", "trocar", "troque", "metade", "dobro", "triplo"})
+_BETWEEN: Final = _SKIPPED | {"sao", "e", "era", "eram", "foi", "foram", "quero", "com"}
+_STRAY: Final = frozenset({"x", ":", "-", "(", ",", "para", "pra", "sao", "e", "eram", "agora", "nao"})
 _NO_PRODUCT: Final = frozenset(
     {"reais", "real", "hora", "horas", "dia", "dias", "vez", "vezes", "nota", "notas", "parcela", "parcelas", "mes"}
     | {"meses", "ano", "anos", "h", "cpf", "cnpj"}
@@ -56,6 +46,8 @@ _NO_PRODUCT: Final = frozenset(
 _EACH: Final = frozenset({"cada", "unidade", "unitario", "und", "un"})
 _ALIKE: Final = 88.0  # of 100, of a word that is mistyped
 _MISTYPED: Final = 4  # letters; shorter words are the same or others
+_SMALL: Final = 1000  # a number below it, beside a product, may be how many
+_WEIGHED: Final = re.compile(r"\d+,\d{3,4}")
 _PLURALS: Final = (("oes", "ao"), ("aes", "ao"), ("aos", "ao"), ("eis", "el"), ("ais", "al"), ("ois", "ol"))
 
 
@@ -63,128 +55,286 @@ _PLURALS: Final = (("oes", "ao"), ("aes", "ao"), ("aos", "ao"), ("eis", "el"), (
 class Dito:
     """What words say of goods: ``itens`` as they stand after them.
 
-    ``fora`` are the words that name none of the products clearly; ``todos``: an item was named, added or taken away.
+    ``fora`` are the words that name none of the products clearly, or not how many; ``todos``: an item was named, added
+    or taken away. ``soltos`` are products of which no quantity is told.
     """
 
     itens: tuple[Item, ...] = ()
     fora: tuple[str, ...] = ()
     todos: bool = False
-    precos: tuple[Decimal, ...] = ()  # that the words name for one unit
+    soltos: tuple[str, ...] = ()
+    quantos: tuple[Decimal, ...] = ()  # that the words name
+    relativo: bool = False  # they say what becomes of items that stood
+
+
+class _Word(NamedTuple):
+    text: str
+    number: bool = False
+    value: Decimal | None = None  # of a number that can be read in one way
+    spelled: bool = False
 
 
 @dataclass(slots=True)
 class _Named:
+    """Some of a product, or one that goes (no quantity)."""
+
     produto: Produto
-    quantidade: Decimal
+    quantidade: Decimal | None
     preco: Decimal | None
+    como: str  # "set", "add", "take"
+    inicio: int
     fim: int
+    joined: bool = False  # "mais" between two products
+
+
+_Known = Sequence[tuple[Produto, list[str]]]
 
 
 def read_items(texto: str, produtos: Collection[Produto], antes: Sequence[Item] = ()) -> Dito | None:
     """Return what ``texto`` makes of the items that stood (``antes``); ``None`` where it names no product.
 
-    A number before a product says how many, "a 10" or "10 cada" behind it what one costs.
+    A number before a product says how many, "mais" before it that they are added, "tira" that they go, "a 10" or
+    "10 cada" behind it what one costs. A number beside a product that is neither is never left out: it is not clear.
     """
-    folded = plain(texto, _READ)
-    tokens = _TOKEN.findall(folded)
+    tokens = _tokens(plain(texto, _READ))
     known = [(produto, _words(plain(produto.texto, _READ))) for produto in produtos]
-    found, gone, unclear = _walk(tokens, known)
     stood = {item.codigo: item for item in antes}
-    if not found and not gone and not unclear:
+    found, unclear, loose = _walk(tokens, known, stood)
+    if not found and not unclear and not loose:
         return None
-    lista = {codigo: item for codigo, item in stood.items() if codigo not in gone}
+    lista, named = dict(stood), set[str]()
     for each in found:
+        codigo, before = each.produto.codigo, lista.get(each.produto.codigo)
+        again = codigo in named
+        named.add(codigo)
         try:
-            lista[each.produto.codigo] = _item(each)
+            made = _item(each, before)
         except ProdutoInvalido as error:
             unclear.append(f"{each.quantidade:f} {each.produto.texto}: {error}")
+            continue
+        if (again and each.como == "set") or (each.joined and codigo in stood and not again):
+            unclear.append(_said(tokens, each.inicio, each.fim))
+        if made is None:
+            lista.pop(codigo, None)
+        else:
+            lista[codigo] = made
     try:
-        made = itens(lista.values()) if lista else ()
+        made_of = itens(lista.values()) if lista else ()
     except ProdutoInvalido as error:
         return Dito(tuple(antes), (str(error),), todos=True)
-    prices = tuple(each.preco for each in found if each.preco is not None)
-    return Dito(made, tuple(dict.fromkeys(unclear)), todos=bool(found or gone), precos=prices)
+    relative = any(each.como != "set" or each.quantidade is None for each in found)
+    quantos = tuple(each.quantidade for each in found if each.quantidade is not None)
+    return Dito(made_of, tuple(dict.fromkeys(unclear)), bool(found), tuple(dict.fromkeys(loose)), quantos, relative)
 
 
-def _item(each: _Named) -> Item:
-    """Raises ``ProdutoInvalido`` for a quantity that no invoice has."""
-    quantos = quantidade(f"{each.quantidade:f}")
-    produto = each.produto if each.preco is None else replace(each.produto, preco=each.preco)
-    return Item(**{name: getattr(produto, name) for name in COLUNAS}, quantidade=quantos)
-
-
-def _walk(
-    tokens: Sequence[str], known: Sequence[tuple[Produto, list[str]]]
-) -> tuple[list[_Named], set[str], list[str]]:
-    found: list[_Named] = []
-    gone: set[str] = set()
-    unclear: list[str] = []
-    at = 0
-    while at < len(tokens):
-        if tokens[at] in _GONE and (hit := _product(tokens, _skip(tokens, at + 1), known)) and len(hit[0]) == 1:
-            gone.add(hit[0][0].codigo)
-            at = hit[1]
-            continue
-        amount = _amount(tokens, at)
-        if amount is None:
-            at += 1
-            continue
-        quantos, after = amount
-        start = _skip(tokens, after)
-        hit = _product(tokens, start, known)
-        if hit is None:
-            listed = found and at > 0 and tokens[at - 1] in _JOINTS and at - 1 <= found[-1].fim
-            words = list(_phrase(tokens, start)) if listed else []
-            if words and words[0] not in _NO_PRODUCT and quantos < 1000:  # noqa: PLR2004 - more is an amount
-                unclear.append(" ".join([tokens[at], *words]))
-            at = after
-            continue
-        produtos, end = hit
-        if len(produtos) > 1:
-            unclear.append(" ".join(tokens[at:end]))
-            at = end
-            continue
-        price, end = _price(tokens, end)
-        found.append(_Named(produtos[0], quantos, price, end))
-        at = end
-    return found, gone, unclear
-
-
-def _amount(tokens: Sequence[str], at: int) -> tuple[Decimal, int] | None:
-    """Return a quantity in figures or words, and where its words end."""
-    token = tokens[at]
-    before = tokens[at - 1] if at else ""
-    if before == "r$":
-        return None
-    if token[0].isdigit():
-        try:
-            return Decimal(token.replace(".", "").replace(",", ".")), at + 1
-        except ArithmeticError:
+def _item(each: _Named, before: Item | None) -> Item | None:
+    """Return what there is of it now. Raises ``ProdutoInvalido`` for a quantity that no invoice has."""
+    if each.quantidade is None:
+        return replace(before, preco=each.preco) if before and each.preco is not None else None
+    said = quantidade(f"{each.quantidade:f}")
+    stood = before.quantidade if before else Decimal(0)
+    if each.como == "take":
+        if said > stood:
+            raise ProdutoInvalido("quantidade", "não há tantos para tirar")
+        if said == stood:
             return None
-    if token in {"meia", "meio"}:
-        dozen = tokens[at + 1 : at + 2] == ["duzia"]
-        return (Decimal(6), at + 2) if dozen else (Decimal("0.5"), at + 1)
-    if token in _NUMBERS:
-        skip = 2 if token in {"um", "uma"} and tokens[at + 1 : at + 2] == ["duzia"] else 1
-        return Decimal(_NUMBERS[tokens[at + skip - 1]]), at + skip
-    return None
+    quantos = {"set": said, "add": stood + said, "take": stood - said}[each.como]
+    custa = each.preco if each.preco is not None else (before.preco if before else each.produto.preco)
+    dados = {name: getattr(each.produto, name) for name in COLUNAS}
+    return Item(**{**dados, "preco": custa}, quantidade=quantidade(f"{quantos:f}"))
 
 
-def _skip(tokens: Sequence[str], at: int) -> int:
+def _tokens(folded: str) -> list[_Word]:
+    found: list[_Word] = []
+    at = 0
+    for number in find(folded):
+        found.extend(_Word(word) for word in _WORD.findall(folded, at, number.start))
+        literal = folded[number.start : number.end]
+        value = Decimal(literal.replace(",", ".")) if _WEIGHED.fullmatch(literal) else number.value
+        found.append(
+            _Word(
+                literal if value is None else f"{value.normalize():f}", number=True, value=value, spelled=number.words
+            )
+        )
+        at = number.end
+    found.extend(_Word(word) for word in _WORD.findall(folded, at))
+    return [w._replace(number=True, value=Decimal(w.text)) if not w.number and w.text.isdecimal() else w for w in found]
+
+
+def _said(tokens: Sequence[_Word], start: int, end: int) -> str:
+    return " ".join(word.text for word in tokens[start:end])
+
+
+@dataclass(slots=True)
+class _Mention:
+    """Words that name products at ``inicio``; ``led``: the word that rules them; ``unit``: a measure between."""
+
+    produtos: list[Produto]
+    quantos: Decimal | None
+    counted: bool
+    led: str
+    unit: str | None
+    inicio: int
+    fim: int
+
+
+def _walk(tokens: Sequence[_Word], known: _Known, stood: Collection[str]) -> tuple[list[_Named], list[str], list[str]]:
+    """Return what is clear, the words that are not, and products of which no quantity is told."""
+    found: list[_Named] = []
+    unclear: list[str] = []
+    loose: list[str] = []
+    unknown: list[tuple[int, int]] = []
+    mentions: list[_Mention] = []
+    at = floor = 0  # floor: where the last product's words end
+    while at < len(tokens):
+        mention = _mention(tokens, at, floor, known, stood)
+        if mention is None:
+            amount = _amount(tokens, at)
+            if amount and (words := list(_phrase(tokens, _skip(tokens, amount[1])))) and words[0] not in _NO_PRODUCT:
+                unknown.append((at, _skip(tokens, amount[1]) + len(words)))
+            at = amount[1] if amount else at + 1
+            continue
+        price, end = _price(tokens, mention.fim)
+        made = _clear(tokens, mention, price, end, known, stood)
+        if isinstance(made, _Named):
+            made.joined = bool(found) and at > 0 and tokens[at - 1].text in {"mais", "+"} and at - 2 <= floor
+            found.append(made)
+        else:
+            (unclear if mention.counted or len(mention.produtos) > 1 else loose).append(made)
+        mentions.append(mention)
+        at = floor = end
+    ends, starts = {each.fim for each in found}, {each.inicio for each in mentions}
+    for begin, end in unknown:
+        behind = begin > 0 and tokens[begin - 1].text in _JOINTS and begin - 1 in ends
+        article = tokens[begin].value == 1 and tokens[begin].spelled
+        ahead = not article and end < len(tokens) and tokens[end].text in _JOINTS and bool({end + 1, end + 2} & starts)
+        if behind or ahead:
+            unclear.append(_said(tokens, begin, end))
+    return found, unclear, loose
+
+
+def _mention(tokens: Sequence[_Word], at: int, floor: int, known: _Known, stood: Collection[str]) -> _Mention | None:
+    """Return the products that are named at ``at``: with a quantity, behind a word that takes them away, or whole."""
+    amount = None if _named(tokens, at, known) else _amount(tokens, at)
+    quantos, after = amount or (None, at)
+    led, unit = _lead(tokens, at, floor), None
+    near = amount is not None or led in _GONE
+    hit = _named(tokens, after, known) or (_product(tokens, after, known) if near else None)
+    if hit is None and near:
+        skipped = _skip(tokens, after)
+        hit = _product(tokens, skipped, known)
+        unit = next((word.text for word in tokens[after:skipped] if word.text in _MEASURES), None)
+    if hit is None:
+        return None
+    produtos, end = hit
+    if amount is None and led in _GONE and len(produtos) > 1:
+        produtos = [produto for produto in produtos if produto.codigo in stood] or produtos
+    return _Mention(produtos, quantos, amount is not None, led, unit, at, end)
+
+
+def _clear(
+    tokens: Sequence[_Word], said: _Mention, price: Decimal | None, end: int, known: _Known, stood: Collection[str]
+) -> _Named | str:
+    """Return what a mention makes of a product, else the words that are told back."""
+    produto, led, words = said.produtos[0], said.led, _said(tokens, said.inicio, end)
+    if len(said.produtos) > 1:
+        return words
+    if not said.counted:
+        if led in _GONE - {"menos"}:
+            return _Named(produto, None, None, "take", said.inicio, end)
+        if price is not None and produto.codigo in stood and led not in _UNSURE:
+            return _Named(produto, None, price, "set", said.inicio, end)
+        return produto.texto
+    unfit = said.unit is not None and produto.unidade not in _MEASURES[said.unit]
+    if said.quantos is None or unfit or led in _UNSURE or led in _MEASURES:
+        return words
+    if (stray := _stray(tokens, end, known)) is not None:
+        return _said(tokens, said.inicio, stray)
+    como = "take" if led in _GONE else "add" if led in _ADDED or led == "+" else "set"
+    return _Named(produto, said.quantos, price, como, said.inicio, end)
+
+
+def _lead(tokens: Sequence[_Word], start: int, floor: int) -> str:
+    """Return the word that rules a quantity: the one before it, over verbs, articles and other numbers."""
+    at = start - 1
+    if at >= floor and tokens[at].text in {"/", "-"}:
+        return "ou"  # "1/2", "-2"
+    while at >= floor and (tokens[at].text in _BETWEEN or tokens[at].number):
+        at -= 1
+    if at < floor:
+        return ""
+    if tokens[at].text in {"mais", "menos"} and at > floor and tokens[at - 1].text == "ou":
+        return "ou"
+    return tokens[at].text
+
+
+def _stray(tokens: Sequence[_Word], end: int, known: _Known) -> int | None:
+    """Return where a number behind a product ends that is no other product's, no price and no amount."""
+    at = end
+    while at < len(tokens) and tokens[at].text in _STRAY:
+        at += 1
+    if tokens[end : end + 1] and tokens[end].text in {"nao", "ou"}:
+        return end + 1
+    if at < len(tokens) and tokens[at].text in _HALF:
+        amount = _amount(tokens, at)
+        if amount and _product(tokens, _skip(tokens, amount[1]), known) is None:
+            return at + 1
+    if at >= len(tokens) or not tokens[at].number or (tokens[at].value or _SMALL) >= _SMALL:
+        return None
+    amount = _amount(tokens, at)
+    if amount is None or _product(tokens, _skip(tokens, amount[1]), known) is not None:
+        return None
+    after = tokens[amount[1]].text if amount[1] < len(tokens) else ""
+    others = list(_phrase(tokens, _skip(tokens, amount[1])))
+    return None if after in {"reais", "real"} or others else amount[1]
+
+
+def _amount(tokens: Sequence[_Word], at: int) -> tuple[Decimal | None, int] | None:
+    """Return a quantity in figures or words, no value where it can be read in two ways, and where its words end."""
+    if at and tokens[at - 1].text == "r$":
+        return None
+    word, after = tokens[at], at + 1
+    if word.text in _HALF:
+        value: Decimal | None = Decimal("0.5")
+    elif word.number:
+        value = word.value
+    elif word.text in {"duzia", "cento", "par"}:
+        return Decimal(_GROUPS[word.text]), after
+    elif word.text in {"uma", "duas"}:
+        value = Decimal(1 if word.text == "uma" else 2)
+    else:
+        return None
+    group = _GROUPS.get(tokens[after].text, 1) if after < len(tokens) else 1
+    if after < len(tokens) and tokens[after].number and tokens[after].value == 100 and word.value == 1:  # noqa: PLR2004
+        group = 100  # "um cento"
+    after += group > 1
+    if [each.text for each in tokens[after : after + 1]] == ["e"] and after + 1 < len(tokens):
+        half = tokens[after + 1].text in _HALF
+        if half and (after + 2 >= len(tokens) or tokens[after + 2].text not in _GROUPS):
+            return None if value is None else (value * group + Decimal(group) / 2, after + 2)
+    return None if value is None and group > 1 else (None if value is None else value * group, after)
+
+
+def _skip(tokens: Sequence[_Word], at: int) -> int:
     """Return where the name begins behind a quantity: after a unit and a "de"."""
-    while at < len(tokens) and (tokens[at] in _UNITS or tokens[at] in _SKIPPED):
+    while at < len(tokens) and (tokens[at].text in _UNITS or tokens[at].text in _SKIPPED):
         at += 1
     return at
 
 
-def _product(
-    tokens: Sequence[str], start: int, known: Sequence[tuple[Produto, list[str]]]
-) -> tuple[list[Produto], int] | None:
-    """Return the products that the words from ``start`` on name, and where their name ends: one, if it is clear."""
+def _named(tokens: Sequence[_Word], start: int, known: _Known) -> tuple[list[Produto], int] | None:
+    """Return the products whose whole name stands from ``start`` on: those of the longest, and where it ends."""
     whole = [(end, produto) for produto, words in known if (end := _whole(tokens, start, words)) is not None]
-    if whole:
-        longest = max(end for end, _ in whole)
-        return [produto for end, produto in whole if end == longest], longest
+    if not whole:
+        return None
+    longest = max(end for end, _ in whole)
+    return [produto for end, produto in whole if end == longest], longest
+
+
+def _product(tokens: Sequence[_Word], start: int, known: _Known) -> tuple[list[Produto], int] | None:
+    """Return the products that the words from ``start`` on name, and where their name ends: one, if it is clear."""
+    if (whole := _named(tokens, start, known)) is not None:
+        return whole
     said = list(_phrase(tokens, start))
     words = [_singular(word) for word in said if word not in _SKIPPED]
     if not words:
@@ -193,45 +343,45 @@ def _product(
     return (part, start + len(said)) if part else None
 
 
-def _whole(tokens: Sequence[str], start: int, words: Sequence[str]) -> int | None:
+def _whole(tokens: Sequence[_Word], start: int, words: Sequence[str]) -> int | None:
     at = start
-    for word in words:
-        while at < len(tokens) and tokens[at] in _SKIPPED:
+    for index, word in enumerate(words):
+        while index and at < len(tokens) and tokens[at].text in _SKIPPED:
             at += 1
-        if at >= len(tokens) or not _same(_singular(tokens[at]), word):
+        if at >= len(tokens) or not _same(_singular(tokens[at].text), word):
             return None
         at += 1
     return at if words else None
 
 
-def _phrase(tokens: Sequence[str], start: int) -> Iterator[str]:
+def _phrase(tokens: Sequence[_Word], start: int) -> Iterator[str]:
     for token in tokens[start:]:
-        if token in _ENDS or token[0].isdigit():
+        if token.text in _ENDS or token.number:
             return
-        yield token
+        yield token.text
 
 
-def _price(tokens: Sequence[str], at: int) -> tuple[Decimal | None, int]:
+def _price(tokens: Sequence[_Word], at: int) -> tuple[Decimal | None, int]:
     """Return what one unit costs, where the words behind a product say it: "a 10", "por R$ 10 cada"."""
     to = at
-    while to < len(tokens) and tokens[to] in {"a", "por", "r$", "no", "valor", "de"}:
+    while to < len(tokens) and tokens[to].text in {"a", "por", "r$", "no", "valor", "de"}:
         to += 1
-    if to == at or to >= len(tokens) or not tokens[to][0].isdigit():
+    if to >= len(tokens) or tokens[to].value is None:
         return None, at
     end = to + 1
-    while end < len(tokens) and tokens[end] in {"reais", "real", "a", "por"}:
+    while end < len(tokens) and tokens[end].text in {"reais", "real", "a", "por"}:
         end += 1
-    each = end < len(tokens) and tokens[end] in _EACH
-    if not each and tokens[at] != "a":
+    each = end < len(tokens) and tokens[end].text in _EACH
+    if not each and (to == at or tokens[at].text != "a"):
         return None, at  # "por 30" may be all of them together
     try:
-        return preco(tokens[to]), end + each
+        return preco(f"{tokens[to].value:.4f}".rstrip("0").rstrip(".")), end + each
     except ProdutoInvalido:
         return None, at
 
 
 def _words(texto: str) -> list[str]:
-    return [_singular(word) for word in _TOKEN.findall(texto) if word not in _SKIPPED and word[0].isalnum()]
+    return [_singular(word.text) for word in _tokens(texto) if word.text not in _SKIPPED and word.text[0].isalnum()]
 
 
 def _singular(word: str) -> str:
@@ -245,6 +395,29 @@ def _same(said: str, name: str) -> bool:
     if said == name:
         return True
     return min(len(said), len(name)) >= _MISTYPED and fuzz.ratio(said, name) >= _ALIKE
+
+
+def names_one(texto: str, produto: str) -> bool:
+    """Tell whether words have the whole name of a product in them."""
+    tokens, words = _tokens(plain(texto, _READ)), _words(plain(produto, _READ))
+    return any(_whole(tokens, at, words) is not None for at in range(len(tokens)))
+
+
+def is_one(texto: str, produto: str) -> bool:
+    """Tell whether words are the name of a product and nothing else."""
+    tokens, words = _tokens(plain(texto, _READ)), _words(plain(produto, _READ))
+    return _whole(tokens, 0, words) == len(tokens)
+
+
+def is_money(texto: str, valor: str) -> bool:
+    """Tell whether words say an amount ("10.00") as money, and not as how many there are."""
+    tokens = _tokens(plain(texto, _READ))
+    return any(
+        word.value is not None
+        and f"{word.value:.2f}" == valor
+        and (_said(tokens, at - 1, at) in {"r$", "por", "valor"} or _said(tokens, at + 1, at + 2) in {"reais", "real"})
+        for at, word in enumerate(tokens)
+    )
 
 
 _NAMELESS: Final = re.compile(

@@ -74,6 +74,9 @@ STOPPED: Final = 3600.0  # seconds without any call of a company that it stopped
 FRESH: Final = timedelta(minutes=4, seconds=30)  # of an NFC-e: after five minutes it is refused for its age (704)
 _KIND: Final = {"nfe": TipoDocumento.PRODUTO, "nfce": TipoDocumento.CONSUMIDOR}
 _BACK: Final = timedelta(seconds=5)  # no clock is exact, and a document of the future is refused (703)
+_MONTH_OVER: Final = (
+    "a NFC-e não saiu antes da virada do mês, e com este número não pode mais sair; peça a nota de novo"
+)
 _REASON: Final = 15  # characters of a reason, at least
 _ASKED_ENOUGH: Final = "asked often enough within the hour"
 _WAIT: Final = "SEFAZ stopped this company for an hour (656)"
@@ -195,11 +198,15 @@ class Sefaz:
 
     async def prepare(self, payload_: bytes, agora: datetime, antes: Sequence[bytes] = ()) -> Prepared:  # noqa: ARG002 - the office takes any version
         """Return the signed invoice, of this moment or of the last one of its key's month, or what is wrong with it."""
-        chave = chave_of(goods(load(payload_)))
+        what = goods(load(payload_))
+        chave = chave_of(what)
+        emissao = moment_of(chave, agora - _BACK, what)
+        if chave.modelo == NFCE and agora - emissao > FRESH:
+            return Rejected(_MONTH_OVER, campos=(("emissao", _MONTH_OVER),))
         asked = {
             "nota": payload_.decode(),
             "ambiente": self.ambiente.value,
-            "emissao": moment_of(chave, agora - _BACK, goods(load(payload_))).isoformat(),
+            "emissao": emissao.isoformat(),
             "fim": self._rules.fim.isoformat() if self._rules.fim else None,
             "maker": asdict(self._maker) if self._maker else None,
         }

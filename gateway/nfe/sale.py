@@ -224,12 +224,11 @@ def chave_of(what: DocumentoProduto) -> ChaveNFe:
 
 
 def moment_of(chave: ChaveNFe, agora: datetime, what: DocumentoProduto) -> datetime:
-    """Return when a document is issued: now, or the last second of its key's month, which cannot change."""
+    """Return when a document is issued: now, as far as that is in its key's month, which cannot change."""
     local = agora.astimezone(zone_of(what.prestador.municipio_ibge))
-    if f"{local:%y%m}" == chave.aamm:
-        return local
-    first = local.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    return first - timedelta(seconds=1)
+    first = local.replace(2000 + int(chave.aamm[:2]), int(chave.aamm[2:]), 1, 0, 0, 0, 0)
+    last = (first + timedelta(days=31)).replace(day=1) - timedelta(seconds=1)
+    return min(max(local, first), last)
 
 
 def note_of(what: DocumentoProduto, ambiente: Ambiente, emissao: datetime, maker: Maker | None = None) -> NotaProduto:

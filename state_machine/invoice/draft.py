@@ -138,6 +138,8 @@ class Rascunho:
 
     def com(self, campo: Campo, lido: Lido) -> Rascunho:
         """Return a copy in which ``campo`` reads ``lido``; another document forgets what was said of the old one."""
+        if campo in {Campo.VALOR, Campo.DESCRICAO} and self.produtos:
+            return self  # they follow from the items
         campos: dict[str, Any] = {campo.value: lido}
         if campo is Campo.DOCUMENTO and self.documento.valor not in {None, lido.valor}:
             campos |= {"cadastro": None, **{c.value: VAZIO for c, row in FIELDS.items() if row.of_customer}}

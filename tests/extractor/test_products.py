@@ -80,6 +80,81 @@ def test_an_item_is_corrected_added_and_taken_away() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("vinte e cinco brigadeiros", "25"),
+        ("cento e vinte brigadeiros", "120"),
+        ("duas dúzias de brigadeiros", "24"),
+        ("uma dúzia e meia de brigadeiros", "18"),
+        ("um cento de brigadeiros", "100"),
+        ("1.5 brigadeiro", "1.5"),
+        ("2 brigadeiros e mais 2 brigadeiros", "4"),
+        ("sem cpf 2 brigadeiros", "2"),
+        ("cpf 529.982.247-25 2 brigadeiros", "2"),
+    ],
+)
+def test_a_number_is_read_whole(words: str, expected: str) -> None:
+    """Never the last word of it alone."""
+    read = read_items(words, PRODUTOS)
+    assert read is not None
+    assert not read.fora
+    assert [str(item.quantidade) for item in read.itens] == [expected]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(
+            "3 ou 4 brigadeiros",
+            "1/2 brigadeiro",
+            "-2 brigadeiros",
+            "2 caixas de 12 brigadeiros",
+            "um brigadeiro e meio",
+        ),
+        *("3 caixas com 4 brigadeiros", "500 g de brigadeiro", "2 brigadeiros não, 3", "metade de um brigadeiro"),
+        *("não são 2 brigadeiros, são 4", "quero 4 brigadeiros e não 2", "1 xuxu e 2 brigadeiros", "2 brigadeiros x 3"),
+        *("1000 xuxus e 2 brigadeiros", "2 brigadeiros, 3 brigadeiros", "mais ou menos 2 brigadeiros"),
+        *("troca 2 brigadeiros por 3 pães de queijo", "em vez de 2 brigadeiros, 5 brigadeiros"),
+    ],
+)
+def test_a_number_that_may_mean_another_is_asked_for(words: str) -> None:
+    """No quantity is guessed."""
+    read = read_items(words, PRODUTOS)
+    assert read is not None
+    assert read.fora
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("mais 2 brigadeiros", ["3", "4"]),
+        ("adiciona 1 bolo de pote", ["4", "2"]),
+        ("bota mais um bolo de pote", ["4", "2"]),
+        ("tira 1 brigadeiro", ["3", "1"]),
+        ("tira o bolo", ["2"]),
+        ("tira 2 brigadeiros", ["3"]),
+        ("brigadeiro a 5 reais", ["3", "2"]),
+    ],
+)
+def test_more_is_added_and_less_taken_from_what_stands(words: str, expected: list[str]) -> None:
+    """A "mais 2" is no "2"."""
+    first = read_items("3 bolos de pote e 2 brigadeiros", PRODUTOS)
+    assert first is not None
+    read = read_items(words, PRODUTOS, first.itens)
+    assert read is not None
+    assert not read.fora
+    assert [str(item.quantidade) for item in read.itens] == expected
+
+
+@pytest.mark.parametrize("words", ["brigadeiros: 4", "metade dos brigadeiros", "2 cafés com leite e brigadeiro"])
+def test_a_product_without_a_quantity_is_told(words: str) -> None:
+    """It is neither one nor none."""
+    read = read_items(words, PRODUTOS)
+    assert read is not None
+    assert read.soltos == ("Brigadeiro",)
+
+
+@pytest.mark.parametrize(
     ("words", "price"),
     [("2 brigadeiros a 5 reais cada", "5.00"), ("2 brigadeiros por 5,50 cada", "5.50"), ("2 brigadeiros a 5", "5.00")],
 )

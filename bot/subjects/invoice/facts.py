@@ -17,7 +17,7 @@ from bot.conversation.subject import Resources
 from bot.orders.accept import Door
 from bot.subjects.invoice.plan import Plano
 from extractor.amounts.reckoned import chosen, wants_former
-from extractor.fields.products import Dito, is_nameless, read_items, read_model
+from extractor.fields.products import Dito, is_money, is_nameless, is_one, names_one, read_items, read_model
 from extractor.requests.yes_no import is_no as says_no
 from extractor.requests.yes_no import is_yes as says_yes
 from extractor.requests.yes_no import numbered_answer, worded_answer
@@ -205,6 +205,9 @@ def as_goods(
     stood = rascunho.itens.valor
     dito = read_items(palavras.texto, produtos, load(stood) if stood and stood != NENHUM else ())
     informa = evento if isinstance(evento, Informou) else Informou(escritas=palavras.escritas)
+    dito = _with_loose(dito, rascunho, evento) if dito else None
+    if dito is None and pendente in {None, Campo.ITENS} and (sobra := _of_no_product(rascunho, informa)):
+        dito = Dito(rascunho.produtos, sobra)
     if dito is None or not (dito.todos or dito.fora):
         if rascunho.itens == VAZIO:
             return evento
@@ -212,7 +215,7 @@ def as_goods(
         if modelo is not None:
             return replace(informa, candidates=(*outros, modelo), doubts=_of_others(informa))
         return evento
-    fora = [*dito.fora, *_unexplained(informa, dito)]
+    fora = [*dito.fora, *_unexplained(informa, dito, palavras.texto)]
     certeza = Confianca.DUVIDOSA if fora or not dito.itens else Confianca.CERTA
     trecho = "; ".join(fora) or palavras.texto
     lidos = [Candidate(Campo.ITENS, dump(dito.itens), trecho, Origem.CADASTRO, certeza)] if dito.itens or fora else []
@@ -242,11 +245,56 @@ def _model_said(rascunho: Rascunho, pendente: Campo | None, texto: str) -> Candi
     return Candidate(Campo.MODELO, "nfce", texto, confianca=Confianca.DUVIDOSA) if nameless else None
 
 
-def _unexplained(informa: Informou, dito: Dito) -> list[str]:
+def as_goods_edited(evento: Editou, rascunho: Rascunho, produtos: Sequence[Produto]) -> Editou:
+    """Return an edited message as what it says of goods now.
+
+    One that ordered says all of them anew; one that only corrected says what it names, and what it added to or took
+    away from is not known any more, so the items are in doubt.
+    """
+    dito, mensagem = evento.dito, evento.mensagem
+    if dito is None:
+        return evento
+    texto = "\n".join(escrita.texto for escrita in dito.escritas)
+    ordered = mensagem in {rascunho.documento.mensagem, rascunho.nome.mensagem} or mensagem != rascunho.itens.mensagem
+    antes = replace(rascunho, itens=VAZIO) if ordered else rascunho
+    feito = as_goods(dito, antes, None, Palavras(texto, None, dito.escritas), produtos)
+    read = read_items(texto, produtos, antes.produtos)
+    if not isinstance(feito, Informou) or ordered or read is None or not read.relativo:
+        return replace(evento, dito=feito if isinstance(feito, Informou) else dito)
+    duvida = Candidate(Campo.ITENS, dump(antes.produtos), f"{texto}: quantos ao todo?", Origem.CADASTRO)
+    outros = (c for c in feito.candidates if c.campo is not Campo.ITENS)
+    return replace(evento, dito=replace(feito, candidates=(*outros, replace(duvida, confianca=Confianca.DUVIDOSA))))
+
+
+def _of_no_product(rascunho: Rascunho, informa: Informou) -> tuple[str, ...]:
+    """Return the numbers and amounts that words tell of items that stand without naming one."""
+    if not rascunho.produtos:
+        return ()
+    said = tuple(f"{duvida.trecho}: de qual produto?" for duvida in informa.doubts if duvida.campo is Campo.VALOR)
+    return said or tuple(_unexplained(informa, Dito(rascunho.produtos), ""))
+
+
+def _with_loose(dito: Dito, rascunho: Rascunho, evento: Evento) -> Dito:
+    """Return products without a quantity as not clear, where they are said beside items, or are what is invoiced."""
+    ditos = evento.candidates if isinstance(evento, Informou) else ()
+    texts = {c.campo: plain(c.valor, _WORDS) for c in ditos if c.campo in {Campo.NOME, Campo.DESCRICAO}}
+    beside = dito.todos or dito.fora or rascunho.itens != VAZIO
+    beside = beside or (bool(ditos) and Campo.DESCRICAO not in texts and rascunho.descricao == VAZIO)
+    sobra = [
+        each
+        for each in dito.soltos
+        if not names_one(texts.get(Campo.NOME, ""), each) and (beside or is_one(texts.get(Campo.DESCRICAO, ""), each))
+    ]
+    return replace(dito, fora=(*dito.fora, *(f"quantos de {each}?" for each in sobra)))
+
+
+def _unexplained(informa: Informou, dito: Dito, texto: str) -> list[str]:
     """Return what was said of amounts that neither the items' sum nor a price or quantity of them explains."""
     known = {f"{total(dito.itens):.2f}", *(f"{item.total:.2f}" for item in dito.itens)}
-    known |= {f"{each:.2f}" for item in dito.itens for each in (item.preco, item.quantidade)}
+    known |= {f"{item.preco:.2f}" for item in dito.itens}
+    counted = {f"{each:.2f}" for each in (*dito.quantos, *(item.quantidade for item in dito.itens))}
     said = {c.valor for c in informa.candidates if c.campo is Campo.VALOR}
+    known |= {each for each in counted if not is_money(texto, each)}
     soma = formata_brl(total(dito.itens)) if dito.itens else ""
     return [f"{formata_brl(valor)}, e pelos preços guardados dá {soma}" for valor in sorted(said - known)]
 

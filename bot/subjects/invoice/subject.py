@@ -16,7 +16,7 @@ import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from bot.budgets import Voice
-from bot.conversation.inbound import Chegada, Edicao, Outro, Palavras, joined
+from bot.conversation.inbound import Chegada, Edicao, Entrada, Outro, Palavras, joined
 from bot.conversation.memory import ConversationMemory, as_address, with_place
 from bot.conversation.session_events import as_fit, of_company, replanned
 from bot.conversation.subject import Resources, RowHandler, Turn, as_cadastro, one_row
@@ -32,6 +32,7 @@ from bot.subjects.invoice.facts import (
     as_amount,
     as_forgotten,
     as_goods,
+    as_goods_edited,
     as_issued_by,
     as_renumbered,
     as_seen,
@@ -340,11 +341,8 @@ class Invoice:
         entrada, empresa = turn.chegada.entrada, turn.conversa.empresa
         if empresa and isinstance(entrada, Palavras):
             evento = await self._clients.answered(evento, plano.alvo, entrada, empresa.id)
-            if empresa.mercado:
-                async with self._r.database.alone() as connection:
-                    produtos = await goods.of_company(connection, empresa.id)
-                pendente = plano.alvo.pendente if plano.alvo else None
-                evento = as_goods(evento, plano.rascunho, pendente, entrada, produtos)
+        if empresa and empresa.mercado:
+            evento = await self._of_goods(evento, plano, entrada, empresa)
         match evento:
             case Informou():
                 return await self._looked_up(evento, plano, empresa)
@@ -363,6 +361,19 @@ class Invoice:
                 return await self._chosen(evento, valor, empresa) if campo is Campo.DOCUMENTO else evento
             case _:
                 return evento
+
+    async def _of_goods(self, evento: Evento, plano: Plano, entrada: Entrada, empresa: Empresa) -> Evento:
+        """Read words, and edited ones, by the company's products."""
+        if not isinstance(evento, Editou) and not isinstance(entrada, Palavras):
+            return evento
+        async with self._r.database.alone() as connection:
+            produtos = await goods.of_company(connection, empresa.id)
+        if isinstance(evento, Editou):
+            return as_goods_edited(evento, plano.rascunho, produtos)
+        pendente = plano.alvo.pendente if plano.alvo else None
+        return (
+            as_goods(evento, plano.rascunho, pendente, entrada, produtos) if isinstance(entrada, Palavras) else evento
+        )
 
     async def _as_fit(self, eventos: list[Evento], plano: Plano, turn: Turn, agora: datetime) -> list[Evento]:
         empresa = turn.conversa.empresa

@@ -1,0 +1,104 @@
+"""Whatever SEFAZ answers or keeps to itself, one confirmation makes one note at most, and none is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from proofs.sandbox.faults import Fault
+from tests.road.goods.test_goods_road import (
+    CPF,
+    PADARIA,
+    _one_note,
+    _person,
+    opened,
+    road,
+    sefaz,
+)
+
+if TYPE_CHECKING:
+    from proofs.sandbox.sefaz.sefaz import SefazSimulator
+    from tests.road.road_people import Road
+
+__all__ = ["opened", "road", "sefaz"]
+SUBMIT, CONSULT = "NFeAutorizacao4", "NFeConsultaProtocolo4"
+SHORT = {"seconds": 0.5}
+CASES: list[tuple[str, list[tuple[Fault, dict[str, Any]]]]] = [
+    *(
+        (f"submit-{fault.name}", [(fault, {"times": 1, "about": SUBMIT, **SHORT})])
+        for fault in (
+            Fault.SLOW,
+            Fault.DROP_BEFORE,
+            Fault.TOO_MANY,
+            Fault.ERROR_500,
+            Fault.UNAVAILABLE,
+            Fault.ERROR_500_ACCEPTED,
+            Fault.HTML,
+            Fault.HTML_ACCEPTED,
+            Fault.TRUNCATED,
+            Fault.LOSE_ANSWER,
+            Fault.ACCEPT_LATE,
+            Fault.BAD_REQUEST_ACCEPTED,
+            Fault.OTHER_REFERENCE,
+            Fault.NO_NUMBER,
+            Fault.WRONG_ROOT,
+            Fault.QUEUED,
+            Fault.RECEIPT,
+            Fault.UNCATALOGUED,
+            Fault.UNCATALOGUED_ACCEPTED,
+            Fault.ESCAPED,
+            Fault.NO_NAMESPACE,
+        )
+    ),
+    *(
+        (
+            f"consult-{fault.name}",
+            [(Fault.LOSE_ANSWER, {"times": 1, "about": SUBMIT}), (fault, {"times": 2, "about": CONSULT, **SHORT})],
+        )
+        for fault in (
+            Fault.SLOW,
+            Fault.DROP_BEFORE,
+            Fault.TOO_MANY,
+            Fault.ERROR_500,
+            Fault.UNAVAILABLE,
+            Fault.HTML,
+            Fault.TRUNCATED,
+            Fault.WRONG_ROOT,
+            Fault.UNCATALOGUED,
+            Fault.ESCAPED,
+            Fault.NO_NAMESPACE,
+            Fault.OTHER_REFERENCE,
+            Fault.NO_NUMBER,
+        )
+    ),
+    ("lag", [(Fault.LOSE_ANSWER, {"times": 1, "about": SUBMIT}), (Fault.READ_LAG, {"seconds": 0.5})]),
+    (
+        "lag-resend",
+        [(Fault.LOSE_ANSWER, {"times": 1, "about": SUBMIT}), (Fault.READ_LAG, {"seconds": 60.0, "times": 2})],
+    ),
+    ("lag-long", [(Fault.LOSE_ANSWER, {"times": 1, "about": SUBMIT}), (Fault.READ_LAG, {"seconds": 60.0, "times": 3})]),
+    (
+        "lost twice",
+        [(Fault.LOSE_ANSWER, {"times": 2, "about": SUBMIT}), (Fault.READ_LAG, {"seconds": 60.0, "times": 2})],
+    ),
+]
+
+
+@pytest.mark.parametrize("modelo", ["55", "65"])
+@pytest.mark.parametrize("faults", [each for _, each in CASES], ids=[name for name, _ in CASES])
+async def test_one_note_whatever_fails(
+    road: Road, sefaz: SefazSimulator, faults: list[tuple[Fault, dict[str, Any]]], modelo: str
+) -> None:
+    """The authority's book has one note of this confirmation, and the person gets its files."""
+    person = await _person(road)
+    if modelo == "55":
+        await person.say(f"nota de 2 brigadeiros pra padaria, cnpj {PADARIA}")
+    else:
+        await person.say(f"nota de 2 brigadeiros pra ana souza, cpf {CPF}, entreguei em mãos")
+    for fault, setting in faults:
+        sefaz.faults.set(fault, **setting)
+    await person.touch("Confirmar")
+    note = await _one_note(road, sefaz, person)
+    _, xml = await person.files(late=True)
+    assert note.xml in xml

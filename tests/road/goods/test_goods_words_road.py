@@ -1,0 +1,121 @@
+"""What people mean by words about goods: corrections, more and less of them, edited messages, another document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.road.goods.test_goods_road import CPF, PADARIA, _person, opened, road, sefaz
+
+if TYPE_CHECKING:
+    from tests.road.road_people import Road
+
+__all__ = ["opened", "road", "sefaz"]
+TWO = f"nota de 3 bolos de pote e 2 brigadeiros pra padaria, cnpj {PADARIA}"
+
+
+@pytest.mark.parametrize(
+    ("words", "items", "total"),
+    [
+        ("mais 2 brigadeiros", ("3 Bolo de pote", "4 Brigadeiro"), "R$ 54,00"),
+        ("sim, mas tira o brigadeiro", ("3 Bolo de pote",), "R$ 36,00"),
+        ("na verdade 5 brigadeiros", ("3 Bolo de pote", "5 Brigadeiro"), "R$ 58,50"),
+        ("tira 1 bolo de pote", ("2 Bolo de pote", "2 Brigadeiro"), "R$ 33,00"),
+        ("vinte e cinco brigadeiros", ("3 Bolo de pote", "25 Brigadeiro"), "R$ 148,50"),
+        ("brigadeiro a 5 reais", ("3 Bolo de pote", "2 Brigadeiro × R$ 5,00"), "R$ 46,00"),
+    ],
+)
+async def test_a_correction_is_shown_as_meant(road: Road, words: str, items: tuple[str, ...], total: str) -> None:
+    """The others stay."""
+    person = await _person(road)
+    await person.say(TWO)
+    shown = await person.say(words)
+    assert all(item in shown.text for item in items), shown.text
+    assert f"*{total}*" in shown.text
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["não são 2 brigadeiros, são 4", "metade dos brigadeiros", "na verdade 4", "mais 2", "2 caixas de brigadeiro"],
+)
+async def test_a_correction_that_is_not_clear_is_asked_about(road: Road, words: str) -> None:
+    """No button issues what may be wrong."""
+    person = await _person(road)
+    await person.say(TWO)
+    shown = await person.say(words)
+    assert not [b for b in shown.buttons if b.title == "Confirmar"]
+
+
+async def test_an_amount_that_equals_a_quantity_is_asked_about(road: Road) -> None:
+    """Ten for ten reais are no forty-five."""
+    person = await _person(road)
+    shown = await person.say(f"nota de 10 brigadeiros por 10 reais pra padaria, cnpj {PADARIA}")
+    assert not [b for b in shown.buttons if b.title == "Confirmar"]
+
+
+async def test_a_product_without_a_number_is_no_service(road: Road) -> None:
+    """How many is asked."""
+    person = await _person(road)
+    shown = await person.say(f"nota de brigadeiros pra padaria, cnpj {PADARIA}")
+    assert "quantos" in shown.text.lower(), shown.text
+
+
+async def test_an_edited_order_says_its_items_anew(road: Road) -> None:
+    """What it names no more goes, and it stays one for goods."""
+    person = await _person(road)
+    wamid = await person.tell(TWO)
+    await person.expect()
+    await road.world.meta.user_edit(person.who, wamid, TWO.replace(" e 2 brigadeiros", "").replace("3", "4", 1))
+    shown = await person.expect()
+    assert "4 Bolo de pote" in shown.text, shown.text
+    assert "• 2 Brigadeiro" not in shown.text
+    assert "*R$ 48,00*" in shown.text
+
+
+async def test_an_edited_correction_keeps_the_others(road: Road) -> None:
+    """And an edited "mais" is asked about."""
+    person = await _person(road)
+    await person.say(TWO)
+    wamid = await person.tell("são 4 bolos de pote")
+    await person.expect()
+    await road.world.meta.user_edit(person.who, wamid, "são 5 bolos de pote")
+    shown = await person.expect("5 Bolo de pote")
+    assert "2 Brigadeiro" in shown.text
+    wamid = await person.tell("mais 1 brigadeiro")
+    await person.expect("3 Brigadeiro")
+    await road.world.meta.user_edit(person.who, wamid, "mais 2 brigadeiros")
+    asked = await person.expect()
+    assert not [b for b in asked.buttons if b.title == "Confirmar"], asked.text
+
+
+async def test_an_edited_typo_leaves_items_and_total(road: Road) -> None:
+    """The same items make the same amount."""
+    person = await _person(road)
+    wamid = await person.tell(TWO)
+    await person.expect()
+    await road.world.meta.user_edit(person.who, wamid, f"{TWO} por favor")
+    shown = await person.expect()
+    assert "*R$ 45,00*" in shown.text, shown.text
+
+
+async def test_a_person_then_a_company_gets_an_nfe(road: Road) -> None:
+    """The model follows the customer."""
+    person = await _person(road)
+    await person.say(f"nota de 2 brigadeiros pra ana souza, cpf {CPF}")
+    shown = await person.say("sim")
+    assert "NFC-e" in shown.text
+    shown = await person.say(f"não, é pro cnpj {PADARIA}")
+    assert "NF-e" in shown.text, shown.text
+    assert "NFC-e para NF-e" in shown.text
+
+
+async def test_an_nfe_to_a_person_asks_for_the_address(road: Road) -> None:
+    """And takes it."""
+    person = await _person(road)
+    await person.say(f"nota de 2 brigadeiros pra ana souza, cpf {CPF}")
+    asked = await person.say("não, mandei pelo correio")
+    assert "endereço" in asked.text.lower(), asked.text
+    shown = await person.say("Avenida Paulista, 100, Bela Vista, São Paulo SP, 01310-100")
+    assert "NF-e" in shown.text, shown.text
+    assert "Paulista" in shown.text, shown.text
