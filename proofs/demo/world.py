@@ -22,6 +22,7 @@ from gateway.registry import REGISTRY
 from operations.api import make_key
 from operations.certificate import keep_certificate
 from operations.company import CompanyForm, add_company
+from operations.goods import add as add_product
 from persistence.access.accounts import Papel
 from persistence.batches import suppression
 from persistence.people.certificate_links import PATH
@@ -38,7 +39,9 @@ from proofs.sandbox.phone.ports import DemoCertificate, DemoUser
 from proofs.sandbox.phone.security import guard, harden, is_ours, refusal
 from proofs.sandbox.phone.switches import GatewaySwitches
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
+from proofs.sandbox.sefaz.rules import SefazConfig
 from proofs.sandbox.world import World, WorldConfig
+from state_machine.documents import Endereco
 from state_machine.protocol.channel import Ambiente
 from webhooks.api.submission import PREFIX as API
 from webhooks.console.access.accounts import Enrolment, enrol
@@ -70,11 +73,18 @@ NATIONAL_COMPANY = CompanyForm(
     canal="nacional",
     tributos_sn="6",
 )
+SELLER = replace(NATIONAL_COMPANY, mercado=("nfe", "nfce"), inscricao_estadual="101234561")
+SHOP = Endereco("Avenida Goiás", "100", "Centro", "5208707", "Goiânia", "GO", "74005010")
+_GOODS_OF_MEI = {"cfop": "5102", "csosn": "102", "unidade": "UN"}
+GOODS = (
+    {"codigo": "P1", "texto": "Caneca", "ncm": "69120000", "preco": "35,00", **_GOODS_OF_MEI},
+    {"codigo": "P2", "texto": "Camiseta", "ncm": "61091000", "preco": "80,00", **_GOODS_OF_MEI},
+)
 USERS = (
     DemoUser("5511987654321", "Ana", "dona da Ana Design, pode emitir"),
     DemoUser("5511976543210", "Bruno", "sócio da Ana Design, pode emitir"),
     DemoUser("5521998877665", "Carla", "número que nenhuma empresa cadastrou"),
-    DemoUser("5562991234567", "Davi", "dono da Cerrado Software, que emite direto na SEFIN Nacional"),
+    DemoUser("5562991234567", "Davi", "dono da Cerrado Software, que emite direto na SEFIN Nacional e vende canecas"),
 )
 MACHINE_PATHS = ("/webhooks/", "/healthz", "/readyz", "/metrics")
 CONSOLE = "/console"
@@ -106,7 +116,7 @@ def demo_settings(base: Settings, world: World, port: int) -> Settings:
     meta, gateway, urls = world.config.meta, world.config.plugnotas, world.urls
     national: dict[str, object] = {"nacional_sefin_url": urls.nacional_sefin, "nacional_adn_url": urls.nacional_adn}
     national["nacional_ca_file"] = Path(urls.nacional_ca_file) if urls.nacional_ca_file else None
-    national["paulistana_url"] = urls.paulistana
+    national["paulistana_url"], national["sefaz_url"] = urls.paulistana, urls.sefaz_url
     national["icp_brasil_ca_file"] = national["nacional_ca_file"]  # the same made-up authority
     return base.model_copy(
         update={
@@ -171,7 +181,7 @@ async def open_demo(
         if sockets is None:
             sockets = stack.enter_context(listening(settings.host, settings.port, port="PROSA_PORT"))
         national = NacionalConfig(ambiente=Ambiente.HOMOLOGACAO, processing=PROCESSING_SECONDS)
-        config = replace(demo_secrets(home), nacional=national)
+        config = replace(demo_secrets(home), nacional=national, sefaz=SefazConfig(processing=PROCESSING_SECONDS))
         world = await stack.enter_async_context(World(home / "sandbox", config=config))
         address = bound(sockets, settings.host)
         box = Mailbox()
@@ -186,7 +196,9 @@ async def open_demo(
         keep_demo_key(home)
         house = await stack.enter_async_context(open_house(configured, storage.database_url, storage.redis_url))
         await add_company(house.database, COMPANY)
-        await add_company(house.database, NATIONAL_COMPANY, rows=REGISTRY)
+        await add_company(house.database, SELLER, rows=REGISTRY, endereco=SHOP)
+        for dados in GOODS:
+            await add_product(house.database, SELLER.cnpj, dados)
         await _certify(house, configured, world)
         login = demo_login(home)
         await enrol(house.database, vault_of(configured), STAFF, Papel.ADMIN, known=login)
