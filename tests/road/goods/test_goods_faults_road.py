@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from proofs.sandbox.faults import Fault
 from tests.road.goods.test_goods_road import (
+    CPF,
     FORM,
     PADARIA,
+    _emission,
     _one_note,
     _person,
     opened,
@@ -100,6 +103,22 @@ async def test_one_note_whatever_fails(
     note = await _one_note(road, sefaz, person)
     _, xml = await person.files(late=True)
     assert note.xml in xml
+
+
+async def test_an_nfce_that_grew_old_is_made_anew_under_its_key(
+    road: Road, sefaz: SefazSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only once it is proven that the first document is no note."""
+    monkeypatch.setattr("gateway.nfe.adapter.FRESH", timedelta(seconds=7))  # it says five seconds ago
+    person = await _person(road)
+    await person.say(f"nota de 2 brigadeiros pra ana souza, cpf {CPF}, entreguei em mãos")
+    sefaz.faults.set(Fault.DROP_BEFORE, times=1, about=SUBMIT)
+    sefaz.faults.set(Fault.UNCATALOGUED, times=4, about=CONSULT)  # so that it grows old
+    await person.touch("Confirmar")
+    note = await _one_note(road, sefaz, person)
+    row = await _emission(road, person)
+    assert row["bytes_antes"]
+    assert note.xml not in [bytes(each) for each in row["bytes_antes"]]
 
 
 async def test_a_company_that_is_stopped_waits_and_loses_nothing(road: Road, sefaz: SefazSimulator) -> None:
