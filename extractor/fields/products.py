@@ -47,7 +47,7 @@ _EACH: Final = frozenset({"cada", "unidade", "unitario", "und", "un"})
 _ALIKE: Final = 88.0  # of 100, of a word that is mistyped
 _MISTYPED: Final = 4  # letters; shorter words are the same or others
 _SMALL: Final = 1000  # a number below it, beside a product, may be how many
-_WEIGHED: Final = re.compile(r"\d+,\d{3,4}")
+_WEIGHED: Final = re.compile(r"[0-9]{1,9},[0-9]{3,4}")
 _PLURALS: Final = (("oes", "ao"), ("aes", "ao"), ("aos", "ao"), ("eis", "el"), ("ais", "al"), ("ois", "ol"))
 
 

@@ -72,7 +72,7 @@ def test_a_seller_and_its_products(prosa: Prosa, database_url: str, tmp_path: Pa
     chosen = "SELECT string_agg(canal, ' ' ORDER BY canal) FROM empresa_canal WHERE tipo <> 'servico'"
     assert _ask(database_url, chosen) == "nfce nfe"
     assert TOKEN not in str(_ask(database_url, "SELECT to_jsonb(c)::text FROM empresa_comercio c"))
-    assert TOKEN not in str(_ask(database_url, "SELECT string_agg(to_jsonb(a)::text, '') FROM admin_auditoria a"))
+    assert TOKEN not in str(_ask(database_url, "SELECT string_agg(to_jsonb(a)::text, '') FROM auditoria a"))
     assert TOKEN not in added.stdout + added.stderr
 
     file = tmp_path / "produtos.csv"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from string import digits
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,6 +30,7 @@ from gateway.nfe.sale import (
     NotaProduto,
     Pagamento,
     Rules,
+    moment_of,
     reserved,
 )
 from state_machine.documents import Endereco
@@ -438,3 +440,18 @@ def test_build_schema_and_signature_are_cheap(modelo: str, lines: int, most: flo
     nota = sale(modelo, itens=(CAKE,) * lines)
     signed(nota, *PAIR)
     assert cpu_ms(lambda: signed(nota, *PAIR), most) <= most
+
+
+@pytest.mark.parametrize(
+    ("agora", "expected"),
+    [
+        ("2026-11-30T23:59:59-03:00", "2026-11-30T23:59:59-03:00"),
+        ("2026-10-31T23:59:57-03:00", "2026-11-01T00:00:00-03:00"),  # the key was made in this very minute
+        ("2026-12-01T00:00:04-03:00", "2026-11-30T23:59:59-03:00"),
+        ("2027-02-03T10:00:00-03:00", "2026-11-30T23:59:59-03:00"),  # months late
+    ],
+)
+def test_a_document_is_issued_within_its_keys_month(agora: str, expected: str) -> None:
+    """The key says the month, and cannot change."""
+    what: Any = SimpleNamespace(prestador=SimpleNamespace(municipio_ibge="3550308"))
+    assert moment_of(chave(), datetime.fromisoformat(agora), what).isoformat() == expected

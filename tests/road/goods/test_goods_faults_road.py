@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,13 +11,16 @@ import pytest
 from proofs.sandbox.faults import Fault
 from tests.road.goods.test_goods_road import (
     CPF,
+    FORM,
     PADARIA,
+    _emission,
     _one_note,
     _person,
     opened,
     road,
     sefaz,
 )
+from tests.road.road_people import until
 
 if TYPE_CHECKING:
     from proofs.sandbox.sefaz.sefaz import SefazSimulator
@@ -85,20 +90,62 @@ CASES: list[tuple[str, list[tuple[Fault, dict[str, Any]]]]] = [
 ]
 
 
-@pytest.mark.parametrize("modelo", ["55", "65"])
 @pytest.mark.parametrize("faults", [each for _, each in CASES], ids=[name for name, _ in CASES])
 async def test_one_note_whatever_fails(
-    road: Road, sefaz: SefazSimulator, faults: list[tuple[Fault, dict[str, Any]]], modelo: str
+    road: Road, sefaz: SefazSimulator, faults: list[tuple[Fault, dict[str, Any]]]
 ) -> None:
     """The authority's book has one note of this confirmation, and the person gets its files."""
     person = await _person(road)
-    if modelo == "55":
-        await person.say(f"nota de 2 brigadeiros pra padaria, cnpj {PADARIA}")
-    else:
-        await person.say(f"nota de 2 brigadeiros pra ana souza, cpf {CPF}, entreguei em mãos")
+    await person.say(f"nota de 2 brigadeiros pra padaria, cnpj {PADARIA}")
     for fault, setting in faults:
         sefaz.faults.set(fault, **setting)
     await person.touch("Confirmar")
     note = await _one_note(road, sefaz, person)
     _, xml = await person.files(late=True)
     assert note.xml in xml
+
+
+async def test_an_nfce_that_grew_old_is_made_anew_under_its_key(
+    road: Road, sefaz: SefazSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only once it is proven that the first document is no note."""
+    monkeypatch.setattr("gateway.nfe.adapter.FRESH", timedelta(seconds=7))  # it says five seconds ago
+    person = await _person(road)
+    await person.say(f"nota de 2 brigadeiros pra ana souza, cpf {CPF}, entreguei em mãos")
+    sefaz.faults.set(Fault.DROP_BEFORE, times=1, about=SUBMIT)
+    sefaz.faults.set(Fault.UNCATALOGUED, times=4, about=CONSULT)  # so that it grows old
+    await person.touch("Confirmar")
+    note = await _one_note(road, sefaz, person)
+    row = await _emission(road, person)
+    assert row["bytes_antes"]
+    assert note.xml not in [bytes(each) for each in row["bytes_antes"]]
+
+
+async def test_a_company_that_is_stopped_waits_and_loses_nothing(road: Road, sefaz: SefazSimulator) -> None:
+    """After 656 nothing of it is called until its hour is over; then the note comes out, once."""
+    person = await _person(road)
+    await person.say(f"nota de 2 brigadeiros pra padaria, cnpj {PADARIA}")
+    sefaz.block(FORM.cnpj)
+    await person.touch("Confirmar")
+    pool = road.database.pool
+
+    async def stopped() -> bool:
+        return bool(await pool.fetchval("SELECT parado_ate > now() + interval '50 minutes' FROM empresa_comercio"))
+
+    await until(stopped)
+    calls = sum(sefaz.calls().values())
+    hurry = "UPDATE nfse_emissao SET proxima_acao_em = now() WHERE proxima_acao_em IS NOT NULL"
+    for _ in range(3):
+        await pool.execute(hurry)
+        await asyncio.sleep(0.3)
+    assert sum(sefaz.calls().values()) == calls
+    sefaz._blocked.clear()
+    await pool.execute("UPDATE empresa_comercio SET parado_ate = now()")
+
+    async def due() -> bool:
+        await pool.execute(hurry)
+        return any(note.chave.modelo == "55" and note.at > start for note in sefaz.authorised())
+
+    start = sefaz.ledger.now()
+    await until(due)
+    await _one_note(road, sefaz, person)
