@@ -33,7 +33,6 @@ MADE = {
     "extractor/model/grounding.py:_text": "escaped words of a text that holds 1,500 characters at most",
     "extractor/text/folding.py:__init__": "held by whoever makes a ``Cued``, and measured there",
     "extractor/amounts/roles.py:group": "likewise, in the groups of two modules",
-    "proofs/sandbox/sefaz/wire.py:parts": "one name of ours between two angles",
     "state_machine/goods.py:_like": "held in ``_FORMAS``: shapes of one code each, of at most 60 characters",
     "webhooks/api/items.py:_shaped": "a number of at most 14 characters",
     "persistence/people/person.py:statement": "names of our own parameters over our own statements",
