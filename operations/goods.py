@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -185,6 +186,9 @@ def _header(rows: Sequence[Sequence[str]]) -> list[str]:
 async def _keep(connection: Connection, company: Any, novos: Sequence[Produto], author: Author) -> None:
     if await goods.keep(connection, company.id, novos) > MOST:
         raise CommandRefusedError(f"Uma empresa tem até {MOST} produtos. Nada mudou.")
+    texts = Counter(each.texto.casefold() for each in await goods.of_company(connection, company.id))
+    if same := next((each.texto for each in novos if texts[each.texto.casefold()] > 1), None):
+        raise CommandRefusedError(f"Dois produtos teriam o nome “{same}”, e a conversa não saberia qual. Nada mudou.")
     await audit.write_by(
         connection, author, "guardou produtos", company.id, {"codigos": [p.codigo for p in novos[:50]]}
     )

@@ -108,5 +108,9 @@ async def test_nothing_of_a_refused_list_is_kept(database_url: str, tmp_path: Pa
         file.write_text(GOOD)
         assert "1 produtos" in (await import_file(database, form.cnpj, file))[0]
         assert await database.pool.fetchval(count) == 1
+        file.write_text(GOOD.replace("B1;", "B9;"))
+        with pytest.raises(CommandRefusedError, match="Dois produtos teriam o nome"):
+            await import_file(database, form.cnpj, file)
+        assert await database.pool.fetchval(count) == 1
     finally:
         await database.close()
