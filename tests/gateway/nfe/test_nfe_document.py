@@ -19,6 +19,7 @@ from gateway.keys import ChaveInvalida, ChaveNFe
 from gateway.nacional.layouts import parse
 from gateway.nacional.signature import AssinaturaInvalida, verify
 from gateway.nfe import document
+from gateway.nfe.adapter import Sefaz
 from gateway.nfe.document import build, csrt_hash, qr_code, signed
 from gateway.nfe.layouts import CALENDARIO, FIM, NS, check, conditions_of_use, states
 from gateway.nfe.sale import (
@@ -33,8 +34,11 @@ from gateway.nfe.sale import (
     moment_of,
     reserved,
 )
-from state_machine.documents import Endereco
+from gateway.port import NoneKept
+from state_machine.documents import DocumentoProduto, Endereco, Prestador, Rps, Tomador
+from state_machine.goods import Item
 from state_machine.protocol.channel import Ambiente
+from state_machine.protocol.emission import Rejected
 from state_machine.values.text import latin1
 from tests.adversaries import cpu_ms
 from tests.gateway.nacional.test_dps import CNPJS, CPFS
@@ -455,3 +459,53 @@ def test_a_document_is_issued_within_its_keys_month(agora: str, expected: str) -
     """The key says the month, and cannot change."""
     what: Any = SimpleNamespace(prestador=SimpleNamespace(municipio_ibge="3550308"))
     assert moment_of(chave(), datetime.fromisoformat(agora), what).isoformat() == expected
+
+
+async def test_an_nfce_of_a_month_that_is_over_is_refused_and_not_made_for_ever() -> None:
+    """Its key cannot change, and the office refuses its age: the person is told, before any certificate is opened."""
+    nobody: Any = SimpleNamespace()
+    gateway = Sefaz(
+        "nfce",
+        lambda _uf, _servico: "https://exemplo.com.br/x",
+        nobody,
+        guard=lambda: None,
+        lines=nobody,
+        ambiente=HOMOLOGATED,
+        kept=NoneKept(),
+    )
+    item = Item(
+        codigo="B1",
+        texto="Bolo de pote",
+        ncm="19059090",
+        cfop="5102",
+        csosn="102",
+        unidade="UN",
+        preco=Decimal("12.00"),
+        quantidade=Decimal(3),
+    )
+    what = DocumentoProduto(
+        prestador=Prestador(
+            cnpj=CNPJ,
+            razao_social="ANA BOLOS LTDA",
+            inscricao_municipal="1",
+            municipio_ibge="3550308",
+            regime="simples",
+            codigo_servico="170101",
+            cnae=None,
+            aliquota=None,
+        ),
+        tomador=Tomador("", None),
+        valor=Decimal("36.00"),
+        competencia=date(2026, 11, 30),
+        id_integracao="x-r1-1",
+        rps=Rps("7", 1),
+        modelo="nfce",
+        itens=(item,),
+        inscricao_estadual="110042490114",
+        endereco=ADDRESS,
+    )
+    late = datetime.fromisoformat("2026-12-01T00:10:00-03:00")
+    refused = await gateway.prepare(gateway.payload(what), late)
+    await gateway.aclose()
+    assert isinstance(refused, Rejected)
+    assert gateway.explain(refused).texto
