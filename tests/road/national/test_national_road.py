@@ -41,7 +41,7 @@ from tests.road.road_people import PADARIA, QUICK, Person, new_phone, open_road,
 from tests.road.road_stage import waits_passing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from operations.company import CompanyForm
     from proofs.sandbox.nacional.sefin import SefinSimulator
@@ -400,9 +400,9 @@ async def test_an_equal_note_of_another_confirmation_gets_the_next_number(road: 
     before: list[bytes] = []
     prepare = type(gateway).prepare
 
-    async def seen(payload: bytes, agora: datetime) -> Any:
+    async def seen(payload: bytes, agora: datetime, antes: Sequence[bytes] = ()) -> Any:
         before.append(payload)
-        return await prepare(gateway, payload, agora)
+        return await prepare(gateway, payload, agora, antes)
 
     gateway.submit, gateway.prepare = after_the_other, seen
     try:
