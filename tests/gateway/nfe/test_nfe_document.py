@@ -31,6 +31,7 @@ from gateway.nfe.sale import (
     NotaProduto,
     Pagamento,
     Rules,
+    chave_of,
     moment_of,
     reserved,
 )
@@ -461,18 +462,8 @@ def test_a_document_is_issued_within_its_keys_month(agora: str, expected: str) -
     assert moment_of(chave(), datetime.fromisoformat(agora), what).isoformat() == expected
 
 
-async def test_an_nfce_of_a_month_that_is_over_is_refused_and_not_made_for_ever() -> None:
-    """Its key cannot change, and the office refuses its age: the person is told, before any certificate is opened."""
-    nobody: Any = SimpleNamespace()
-    gateway = Sefaz(
-        "nfce",
-        lambda _uf, _servico: "https://exemplo.com.br/x",
-        nobody,
-        guard=lambda: None,
-        lines=nobody,
-        ambiente=HOMOLOGATED,
-        kept=NoneKept(),
-    )
+def _cakes(id_integracao: str = "x-r1-1") -> DocumentoProduto:
+    """Three cakes over the counter, on the last day of a month."""
     item = Item(
         codigo="B1",
         texto="Bolo de pote",
@@ -483,7 +474,7 @@ async def test_an_nfce_of_a_month_that_is_over_is_refused_and_not_made_for_ever(
         preco=Decimal("12.00"),
         quantidade=Decimal(3),
     )
-    what = DocumentoProduto(
+    return DocumentoProduto(
         prestador=Prestador(
             cnpj=CNPJ,
             razao_social="ANA BOLOS LTDA",
@@ -497,13 +488,36 @@ async def test_an_nfce_of_a_month_that_is_over_is_refused_and_not_made_for_ever(
         tomador=Tomador("", None),
         valor=Decimal("36.00"),
         competencia=date(2026, 11, 30),
-        id_integracao="x-r1-1",
+        id_integracao=id_integracao,
         rps=Rps("7", 1),
         modelo="nfce",
         itens=(item,),
         inscricao_estadual="110042490114",
         endereco=ADDRESS,
     )
+
+
+def test_every_attempt_at_one_confirmation_has_one_key_and_another_confirmation_another() -> None:
+    """So an attempt never hides the note of the one before, and what others made under our number is not ours."""
+    first, again, other = (chave_of(_cakes(reference)) for reference in ("x-r1-1", "x-r1-2", "x-r2-1"))
+    assert first == again
+    assert (first.numero, first.serie) == (other.numero, other.serie)
+    assert first.codigo != other.codigo
+
+
+async def test_an_nfce_of_a_month_that_is_over_is_refused_and_not_made_for_ever() -> None:
+    """Its key cannot change, and the office refuses its age: the person is told, before any certificate is opened."""
+    nobody: Any = SimpleNamespace()
+    gateway = Sefaz(
+        "nfce",
+        lambda _uf, _servico: "https://exemplo.com.br/x",
+        nobody,
+        guard=lambda: None,
+        lines=nobody,
+        ambiente=HOMOLOGATED,
+        kept=NoneKept(),
+    )
+    what = _cakes()
     late = datetime.fromisoformat("2026-12-01T00:10:00-03:00")
     refused = await gateway.prepare(gateway.payload(what), late)
     await gateway.aclose()
