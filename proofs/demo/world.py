@@ -211,7 +211,7 @@ async def open_demo(
         Phone(
             MetaChat(world.meta, USERS),
             Inside(house.database),
-            GatewaySwitches(world.plugnotas, world.sefin),
+            GatewaySwitches(world.plugnotas, world.sefin, world.sefaz),
             console=CONSOLE,
             certificates=_offers(world),
             mails=Inbox(box),

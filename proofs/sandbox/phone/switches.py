@@ -1,4 +1,4 @@
-"""The simulated gateway and SEFIN as the page's ``Switches``: five faults by name, and their books of notes."""
+"""The simulated gateway, SEFIN and SEFAZ as the page's ``Switches``: five faults by name, and their books of notes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from proofs.sandbox.nacional.sefin import SefinSimulator
     from proofs.sandbox.plugnotas.model import Note
     from proofs.sandbox.plugnotas.plugnotas import PlugNotasSimulator
+    from proofs.sandbox.sefaz.rules import Note as GoodsNote
+    from proofs.sandbox.sefaz.sefaz import SefazSimulator
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +54,18 @@ SWITCHES: Final[Mapping[str, Switch]] = {
 
 
 class GatewaySwitches:
-    """Turns faults of ``gateway``, and of ``sefin`` where there is one, together; reads the notes of both.
+    """Turns faults of ``gateway``, and of ``sefin`` and ``sefaz`` where there are any, together; reads their notes.
 
-    What turns itself off at one is turned off at the other: to the person it is one switch.
+    What turns itself off at one is turned off at the other: to the person it is one switch. SEFAZ refuses nothing here:
+    no word of it is in ``SWITCHES``.
     """
 
-    def __init__(self, gateway: PlugNotasSimulator, sefin: SefinSimulator | None = None) -> None:
+    def __init__(
+        self, gateway: PlugNotasSimulator, sefin: SefinSimulator | None = None, sefaz: SefazSimulator | None = None
+    ) -> None:
         self._gateway = gateway
         self._sefin = sefin
+        self._sefaz = sefaz
         for simulator in (gateway, sefin):
             if simulator is not None:
                 simulator.ledger.listen(self._struck)
@@ -75,6 +81,8 @@ class GatewaySwitches:
             self._gateway.faults.set(switch.fault, **switch.changes(switch.gateway))
             if self._sefin is not None:
                 self._sefin.faults.set(switch.fault, **switch.changes(switch.sefin))
+            if self._sefaz is not None and switch.gateway is None:
+                self._sefaz.faults.set(switch.fault)
         elif self._is_on(switch):
             for faults in self._faults:
                 faults.clear(switch.fault)
@@ -84,14 +92,15 @@ class GatewaySwitches:
         return setting is not None and switch.gateway in {None, setting.message}
 
     def ledger(self) -> Sequence[Mapping[str, Any]]:
-        """Return the notes of both, oldest first."""
+        """Return the notes of all, oldest first."""
         rows = [(note.created_at, _row(note)) for note in self._gateway.notes.values()]
         rows += [(note.at, _national_row(note)) for note in self._sefin.notes.values()] if self._sefin else []
+        rows += [(note.at, _goods_row(note)) for note in self._sefaz.authorised()] if self._sefaz else []
         return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
     @property
     def _faults(self) -> tuple[Faults, ...]:
-        return (self._gateway.faults, self._sefin.faults) if self._sefin else (self._gateway.faults,)
+        return tuple(each.faults for each in (self._gateway, self._sefin, self._sefaz) if each is not None)
 
     def _struck(self, record: Record) -> None:
         if record.kind == "fault" and record.data["fault"] == Fault.REJECT:
@@ -122,6 +131,18 @@ def _national_row(note: NationalNote) -> dict[str, Any]:
         "tomador": _named(note.tomador) if note.tomador else "",
         "emitente": _named(note.prestador),
         "canal": "SEFIN Nacional",
+    }
+
+
+def _goods_row(note: GoodsNote) -> dict[str, Any]:
+    return {
+        "id_integracao": note.reference or str(note.chave),
+        "numero": str(int(note.chave.numero)),
+        "situacao": CANCELLED if note.cancelled else ISSUED,
+        "valor": note.total,
+        "tomador": "",
+        "emitente": _named(note.chave.cnpj),
+        "canal": "SEFAZ",
     }
 
 

@@ -10,6 +10,7 @@ from proofs.sandbox.nacional.authority import Authority
 from proofs.sandbox.nacional.sefin import SefinSimulator
 from proofs.sandbox.phone.switches import GatewaySwitches
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig, PlugNotasSimulator
+from proofs.sandbox.sefaz.sefaz import SefazSimulator
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -102,3 +103,19 @@ async def test_one_switch_is_for_both_authorities(gateway: PlugNotasSimulator, t
     assert (second["numero"], second["situacao"], second["valor"]) == ("1", "CANCELADO", "7.00")
     assert (second["tomador"], second["emitente"]) == ("PADARIA DO ZÉ LTDA", "ANA DESIGN ME")
     assert [row["canal"] for row in (first, second)] == ["PlugNotas", "SEFIN Nacional"]
+
+
+async def test_the_book_of_goods_is_shown_and_its_answers_are_lost_too(
+    gateway: PlugNotasSimulator, tmp_path: Path
+) -> None:
+    """Under our reference, by which the page finds it; a refusal in words of another authority is none of SEFAZ."""
+    async with SefazSimulator(Authority(tmp_path)) as sefaz:
+        switches = GatewaySwitches(gateway, None, sefaz)
+        await switches.set("perder_resposta", on=True)
+        await switches.set("rejeitar", on=True)
+        assert sefaz.faults.is_on("perder_resposta")
+        assert not sefaz.faults.is_on("rejeitar")
+        sefaz.issue_elsewhere("35261111222333000181550770000000421407135825", reference="OURS")
+        [row] = switches.ledger()
+    assert (row["id_integracao"], row["numero"], row["situacao"]) == ("OURS", "42", "CONCLUIDO")
+    assert (row["emitente"], row["canal"]) == ("ANA DESIGN ME", "SEFAZ")
