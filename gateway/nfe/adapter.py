@@ -73,6 +73,7 @@ CONSULTS: Final = 8  # of one key in an hour, over all workers; from ten on the 
 STOPPED: Final = 3600.0  # seconds without any call of a company that it stopped
 FRESH: Final = timedelta(minutes=4, seconds=30)  # of an NFC-e: after five minutes it is refused for its age (704)
 _KIND: Final = {"nfe": TipoDocumento.PRODUTO, "nfce": TipoDocumento.CONSUMIDOR}
+_EVER: Final = datetime.min.replace(tzinfo=UTC)
 _BACK: Final = timedelta(seconds=5)  # no clock is exact, and a document of the future is refused (703)
 _MONTH_OVER: Final = (
     "a NFC-e não saiu antes da virada do mês, e com este número não pode mais sair; peça a nota de novo"
@@ -271,12 +272,14 @@ class Sefaz:
         document = await self.download(prestador, id_externo, "xml")
         if not isinstance(document, Arquivo):
             return NotSent(document.motivo)
-        protocolo = parse(document.conteudo).findtext(f"{{{NS}}}protNFe/{{{NS}}}infProt/{{{NS}}}nProt")
-        if protocolo is None:
+        info = parse(document.conteudo).find(f"{{{NS}}}protNFe/{{{NS}}}infProt")
+        protocolo = info.findtext(f"{{{NS}}}nProt") if info is not None else None
+        if info is None or protocolo is None:
             return NotSent("its protocol is not known")
         texto = single_line(motivo.texto)
         said = texto if len(texto) >= _REASON else f"Cancelamento a pedido do emitente: {texto}"
-        asked = {"cancelamento": str(chave), "protocolo": protocolo, "motivo": said}
+        authorised = datetime.fromisoformat(info.findtext(f"{{{NS}}}dhRecbto") or "")
+        asked = {"cancelamento": str(chave), "protocolo": protocolo, "motivo": said, "desde": authorised}
         result = await self._made(chave, CallKind.CANCELLATION, "NFeRecepcaoEvento4", asked)
         return outcome.cancel_outcome(result, chave) if isinstance(result, Answer | NoAnswerError) else result
 
@@ -319,7 +322,8 @@ class Sefaz:
         kept = await self._kept.of(cnpj, nota or "")
         if kept.parada > 0:
             return NotSent(_WAIT)
-        about = {"ambiente": self.ambiente.value, "municipio": municipio, "quando": (self._clock() - _BACK).isoformat()}
+        at = max(self._clock() - _BACK, asked.pop("desde", _EVER))  # no event is older than its note (579)
+        about = {"ambiente": self.ambiente.value, "municipio": municipio, "quando": at.isoformat()}
         try:
             message = await self._signed(cnpj, nota or servico, {**about, **asked})
         except UnusableCertificateError:

@@ -7,7 +7,7 @@ import math
 import random
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -23,7 +23,7 @@ from proofs.storm.labels import KINDS
 from proofs.storm.plan import Blow, Kind, Plan, blows, demands, drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from proofs.sandbox.world import World
     from proofs.storm.channels.channel import Channel
@@ -204,10 +204,15 @@ class Weather:
             self._recovering = False
         return "postgresql"
 
-    @contextmanager
-    def _fair(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def _fair(self) -> AsyncIterator[None]:
+        """Fair weather, and good certificates: those that a copy brings back may have lapsed since."""
         clear(self._world, self._plan)
         try:
+            for channel in channels_of(self._plan.channels):
+                if (certify := channel.certify) is not None:
+                    for issuer in channel.issuers:
+                        await self._certified(partial(certify, world=self._world, issuer=issuer, seconds=LONG))
             yield
         finally:
             cloud(self._world, self._plan)

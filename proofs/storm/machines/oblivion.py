@@ -16,7 +16,7 @@ from proofs.storm.plan import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
+    from contextlib import AbstractAsyncContextManager
 
     from proofs.sandbox.world import World
     from proofs.storm.machines.servers import Servers
@@ -59,7 +59,7 @@ class Oblivion:
         """Wait until a loss is over that begins or goes on after this call."""
         await self._over.wait()
 
-    async def strike(self, blow: Blow, fair: Callable[[], AbstractContextManager[None]]) -> None:
+    async def strike(self, blow: Blow, fair: Callable[[], AbstractAsyncContextManager[None]]) -> None:
         """Copy, go on for a while, put the copy back; then an operator has the program go on, and the people are told.
 
         The operator asks the authorities in ``fair`` weather.
@@ -69,7 +69,7 @@ class Oblivion:
         await asyncio.sleep(FORGETS + blow.lasts)
         await self._servers.put_back(promote=blow.kind is Kind.FAILOVER)
         await asyncio.sleep(LATE)
-        with fair():
+        async with fair():
             await self._go_on()
         self.losses.append(Loss(begun, datetime.now(UTC)))
         over, self._over = self._over, asyncio.Event()
