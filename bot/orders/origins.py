@@ -92,7 +92,7 @@ class Origins:
 
 
 LOOK_EVERY = 1.0  # seconds: how late the word may be, and what is due without a ring
-IDLE_EVERY = 2.0  # seconds, while nothing is open: how late what another process wrote may be
+IDLE_EVERY = 3.0  # seconds, while nothing is open: how late what another process wrote may be
 
 log = structlog.get_logger(__name__)
 
