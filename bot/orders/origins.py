@@ -125,7 +125,7 @@ class SlowNotices:
 
     async def look(self) -> float:
         """Ring for what is due, tell whom an order keeps waiting, and return the seconds until the next look."""
-        found = await backlog.queues(self._database)
+        found = await backlog.waiting(self._database)
         for name in found.keys() & self._rings.keys():
             if found[name]:
                 self._rings[name]()

@@ -206,7 +206,7 @@ SELECT fila, momento <= now() AS vence FROM (
 """  # noqa: S608 - our own constants
 
 
-async def queues(database: Database) -> dict[str, bool]:
+async def waiting(database: Database) -> dict[str, bool]:
     """Return the queues in which anything is open, each with whether something of it is due (database clock)."""
     return {row["fila"]: row["vence"] for row in await database.pool.fetch(_QUEUES)}
 
