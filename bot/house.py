@@ -202,7 +202,8 @@ async def open_house(
             prazos = prazos_of(settings)
             context = JobContext(database, inbox, stores.backlog, audit.daily, prazos, cities, feed.read_due)
             schedule = Schedule(context, jobs())
-            slow_notices = SlowNotices(database, known, politica_of(settings).avisar_apos)
+            rings = {"lanes": stores.lanes.ring, **{name: pump.ring for name, pump in pumps.items()}}
+            slow_notices = SlowNotices(database, known, politica_of(settings).avisar_apos, rings)
             loops: dict[str, Loop] = {"lanes": worker, **pumps}
             loops |= {"breakers": outside.breakers, "slow_notices": slow_notices, "schedule": schedule}
             loops["witness"] = Beats(database, stores.witness, stores.keepers)

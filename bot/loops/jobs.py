@@ -79,6 +79,7 @@ class Job:
     run: Callable[[JobContext], Awaitable[int]]
     repeat: str
     slot: int = 0
+    due: Callable[[JobContext], Awaitable[bool]] | None = None  # where there is nothing to do, no slot is taken
     what: str = ""  # what one run does; without it, the first line of the work says so
 
     @property
@@ -107,7 +108,11 @@ class Deadline:
 
     def job(self) -> Job:
         """Return the job that looks for what is due."""
-        return Job(self.name, 5, self._expire, "the key of the row holds the version", what=self.what)
+        return Job(self.name, 5, self._expire, "the key of the row holds the version", what=self.what, due=self._due)
+
+    async def _due(self, context: JobContext) -> bool:
+        async with context.database.alone() as connection:
+            return bool(await self.overdue(connection, 1))
 
     async def _expire(self, context: JobContext) -> int:
         async with context.database.transaction() as connection:
@@ -308,6 +313,8 @@ class Schedule:
         """Run the job unless its slot was taken; never raises."""
         moment = int(datetime.now(UTC).timestamp()) // job.slot_seconds * job.slot_seconds
         try:
+            if job.due is not None and not await job.due(self._context):
+                return
             if await self._take_slot(job.name, datetime.fromtimestamp(moment, UTC)):
                 done = await job.run(self._context)
                 if done:
@@ -316,7 +323,7 @@ class Schedule:
             log.warning("job_failed", job=job.name, error=type(error).__name__)
 
     async def _take_slot(self, job: str, slot: datetime) -> bool:
-        async with self._context.database.transaction() as connection:
+        async with self._context.database.alone() as connection:
             return (await connection.execute(_TAKE, {"job": job, "slot": slot})).rowcount == 1
 
 
@@ -336,7 +343,7 @@ class Beats:
     async def run_once(self) -> None:
         """Compare and move on; in doubt nothing moves, so that what was remembered stays."""
         self._witness.heard(await self._keepers.recall())
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:  # each statement stands by itself, on one server
             word = await self._witness.beat(connection)
         if word is not None:
             self._witness.heard(word)

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from types import MappingProxyType
 from typing import NamedTuple
 
 import structlog
@@ -90,7 +91,8 @@ class Origins:
             await self._tell[origem](connection, its)
 
 
-LOOK_EVERY = 1.0  # seconds: how late the word may be
+LOOK_EVERY = 1.0  # seconds: how late the word may be, and what is due without a ring
+IDLE_EVERY = 3.0  # seconds, while nothing is open: how late what another process wrote may be
 
 log = structlog.get_logger(__name__)
 
@@ -102,15 +104,34 @@ def _news(each: Demorada, what: str, row: EmissionRow | CancellationRow) -> News
 class SlowNotices:
     """Looks at the age of what is under way, in any number of processes; each order is spoken of once.
 
+    The same look is at all queues: it rings for what is due by a clock, a dead worker or another process, by ``rings``.
+
     Apart from the queues, for an order may be in nobody's hands: it waits for a slot, for a Retry-After, for a breaker,
     for credentials, for an earlier attempt, or for an answer that does not come.
     """
 
-    def __init__(self, database: Database, origins: Origins, avisar_apos: timedelta) -> None:
+    def __init__(
+        self,
+        database: Database,
+        origins: Origins,
+        avisar_apos: timedelta,
+        rings: Mapping[str, Callable[[], None]] = MappingProxyType({}),
+    ) -> None:
         self._database = database
         self._origins = origins
         self._seconds = avisar_apos.total_seconds()
+        self._rings = rings
         self._end = asyncio.Event()
+
+    async def look(self) -> float:
+        """Ring for what is due, tell whom an order keeps waiting, and return the seconds until the next look."""
+        found = await backlog.waiting(self._database)
+        for name in found.keys() & self._rings.keys():
+            if found[name]:
+                self._rings[name]()
+        if not found.keys().isdisjoint(("emissions", "cancellations", "notices")):
+            await self.run_once()
+        return LOOK_EVERY if found else IDLE_EVERY
 
     async def run_once(self) -> int:
         """Tell whoever ordered them; returns how many."""
@@ -125,14 +146,15 @@ class SlowNotices:
         return len(told)
 
     async def run(self) -> None:
-        """Look once a second until ``stop``; a database that is away is asked again."""
+        """Look until ``stop``, once a second while anything is open; a database that is away is asked again."""
         while not self._end.is_set():
+            pause = LOOK_EVERY
             try:
-                await self.run_once()
+                pause = await self.look()
             except Exception as error:  # noqa: BLE001 - the loop must outlive whatever happens to the database
                 log.warning("pump_waits", component="slow_notices", error=type(error).__name__, outage=is_outage(error))
             try:
-                async with asyncio.timeout(LOOK_EVERY):
+                async with asyncio.timeout(pause):
                     await self._end.wait()
             except TimeoutError:
                 pass

@@ -17,7 +17,7 @@ from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.people.retention import forget_ticks
 from persistence.queue.inbox import CHANNEL
-from persistence.tables import StatusSaida
+from persistence.tables import EstadoEntrega, StatusSaida
 from persistence.tables.base import literals
 from state_machine.cancellation.machine import EstadoCancelamento
 from state_machine.cancellation.reconciliation import Envio
@@ -189,6 +189,27 @@ async def under_way(connection: Connection) -> list[Espera]:
 
 
 BATCH: Final = 200  # of each kind at once: the next look is a second later
+# Of each queue what is due first, by its index; "notices": what waits for the authority, whose people may have to hear.
+_QUEUES = f"""
+SELECT fila, momento <= now() AS vence FROM (
+    SELECT 'lanes' AS fila, (SELECT min(ready_at) FROM lanes WHERE ready_at IS NOT NULL) AS momento
+    UNION ALL SELECT 'deliveries', (SELECT min(run_at) FROM outbox WHERE run_at IS NOT NULL)
+    UNION ALL SELECT 'emissions', (SELECT min(proxima_acao_em) FROM nfse_emissao WHERE proxima_acao_em IS NOT NULL)
+    UNION ALL SELECT 'cancellations',
+        (SELECT min(proxima_acao_em) FROM cancelamento WHERE proxima_acao_em IS NOT NULL)
+    UNION ALL SELECT 'webhooks',
+        (SELECT min(a_partir_de) FROM webhook_entrega WHERE estado = '{EstadoEntrega.PENDENTE}')
+    UNION ALL SELECT 'mailing', (SELECT min(a_partir_de) FROM lote_fila)
+    UNION ALL SELECT 'notices',
+        (SELECT min(criado_em) FROM nfse_emissao WHERE avisado_em IS NULL AND status IN ({literals(EM_CURSO)}))
+) f WHERE momento IS NOT NULL
+"""  # noqa: S608 - our own constants
+
+
+async def waiting(database: Database) -> dict[str, bool]:
+    """Return the queues in which anything is open, each with whether something of it is due (database clock)."""
+    return {row["fila"]: row["vence"] for row in await database.pool.fetch(_QUEUES)}
+
 
 # Whoever works on one right now tells by itself; the key of the news keeps it from being told twice.
 _SLOW_EMISSIONS = sa.text(f"""

@@ -93,7 +93,7 @@ class Bell:
 
 
 ROWS_PER_CLAIM = 50  # of one lane; bounds memory and the length of a lease
-POLL_SECONDS = 1.0  # safety net under NOTIFY, which a broken connection loses
+POLL_SECONDS = 30.0  # safety net under NOTIFY, and under the look at all queues that rings for what is due
 SHORTEST_NAP = 0.02  # seconds; a lane may be due and still be in another's hands for a moment
 BACKOFF_BASE = 1.0  # seconds; doubles with every failure of the row, with jitter
 BACKOFF_CAP = 60.0  # seconds; longer would leave a person without an answer for nothing

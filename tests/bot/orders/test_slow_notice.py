@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
@@ -44,6 +45,26 @@ SELECT sessao.id, $1, 1, empresa.id, tomador.id, '1', '2', $1, $2, 10, 'd', '1',
     now() - make_interval(secs => $3), now() + interval '1 day', now() + interval '1 hour'
 FROM sessao, empresa, tomador RETURNING id
 """
+# How something becomes due in each queue without a ring.
+QUEUES = {
+    "lanes": "INSERT INTO lanes (lane, ready_at, pending_since) VALUES ('l', now(), now());",
+    "deliveries": "INSERT INTO outbox (conversa, mensagem) SELECT conversa, '{}' FROM conversas;",
+    "emissions": "UPDATE nfse_emissao SET proxima_acao_em = now();",
+    "cancellations": """
+INSERT INTO cancelamento (emissao_id, pedido_por, estado, codigo, motivo, versao, envio, confirmado_em, proxima_acao_em)
+SELECT id, 'comando', 'pendente', '9', 'm', 1, 'a_enviar', now(), now() FROM nfse_emissao;
+""",
+    "webhooks": """
+WITH w AS (INSERT INTO webhook (id, empresa_id, url, eventos, segredo, usuario)
+    SELECT gen_random_uuid(), id, '', '{}', '', '' FROM empresa RETURNING id)
+INSERT INTO webhook_entrega (webhook_id, evento, chave) SELECT id, 'e', 'c' FROM w;
+""",
+    "mailing": """
+WITH l AS (INSERT INTO lotes (empresa_id, tipo, nome_arquivo, sha256, revisao)
+    SELECT id, 'envio', 'a.csv', '', '' FROM empresa RETURNING id)
+INSERT INTO lote_fila (lote_id) SELECT id FROM l;
+""",
+}
 UNDER_WAY = ("pendente", "enviando", "enviado", "desconhecido")
 
 
@@ -105,4 +126,20 @@ async def test_a_database_that_refuses_ends_nothing(database: Database, monkeypa
     await until(lambda: _told(database))
     notices.stop()
     await task
+    await inbox.close()
+
+
+async def test_a_look_rings_for_what_is_due_alone(database: Database) -> None:
+    """Nobody rang: a worker died, a clock went on or another process wrote; what waits for tomorrow rings nobody."""
+    rung: list[str] = []
+    rings = {name: partial(rung.append, name) for name in QUEUES}
+    inbox = Inbox(database, 0.0)
+    notices = SlowNotices(database, Origins(inbox), AFTER, rings)
+    assert await notices.look() == bot.orders.origins.IDLE_EVERY
+    await _order(database, "young", "pendente", 1.0)
+    assert await notices.look() == bot.orders.origins.LOOK_EVERY
+    assert rung == []
+    await as_owner(database.pool, "".join(QUEUES.values()))
+    assert await notices.look() == bot.orders.origins.LOOK_EVERY
+    assert sorted(rung) == sorted(QUEUES)
     await inbox.close()
