@@ -27,7 +27,7 @@ from proofs.demo.world import COMPANY
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.sefaz.rules import SefazConfig
 from state_machine.documents import Endereco
-from state_machine.protocol.channel import Ambiente, TipoDocumento
+from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
 from state_machine.values.local_time import SAO_PAULO
 from tests.gateway.nfe.made_sale import xmlsec_accepts
 from tests.road.road_people import QUICK, Person, new_phone, open_road, until
@@ -163,7 +163,7 @@ async def test_the_mark_of_practice_follows_the_goods_and_not_the_services(road:
 
     async with road.database.transaction() as connection:
         before = await chosen(connection, company)
-        await choose(connection, company, replace(before, ambiente=Ambiente.HOMOLOGACAO), TipoDocumento.SERVICO)
+        await choose(connection, company, Canal("nacional", Ambiente.HOMOLOGACAO), TipoDocumento.SERVICO)
     try:
         await person.say(f"nota de 1 bolo de pote pra padaria, cnpj {PADARIA}")
         await person.touch("Confirmar")
