@@ -126,8 +126,8 @@ def encaminhada(sessao: Sessao) -> Mensagem:
 
 def editou_sem_texto() -> Mensagem:
     """A message was edited, and its new text did not come with the notice."""
-    pede = "Ainda não emiti, e o resumo anterior não vale mais: me manda em uma mensagem nova o que mudou?"
-    return Mensagem(f"Vi que você editou uma mensagem, mas o texto novo não chegou aqui. {pede}")
+    pede = "Ainda não emiti, e o resumo anterior não vale mais: me manda de novo o que mudou?"
+    return Mensagem(f"Você editou uma mensagem, mas o texto novo não chegou. {pede}")
 
 
 def editou() -> Mensagem:
@@ -209,7 +209,7 @@ def ja_enviada() -> Mensagem:
 
 def ja_encerrada(estado_legivel: str) -> Mensagem:
     """An old button was pressed; nothing happens again."""
-    return Mensagem(f"Esta nota já foi {estado_legivel}; nada novo foi emitido. Para outra, é só me mandar os dados.")
+    return Mensagem(f"Esta nota já foi {estado_legivel}; nada novo foi emitido. Para outra, me manda os dados.")
 
 
 def autorizada(sessao: Sessao, numero: str) -> str:
@@ -396,7 +396,7 @@ def instrucao_fiscal(qual: str | None) -> Mensagem:
 
 def quarentena() -> Mensagem:
     """A message that failed five times; it is kept and people look at it."""
-    return Mensagem("Não consegui ler sua última mensagem; a equipe foi avisada. Me manda de outro jeito?")
+    return Mensagem("Tive um problema para ler sua última mensagem; a equipe foi avisada. Me manda de outro jeito?")
 
 
 def numeracao_bloqueada() -> Mensagem:
