@@ -47,10 +47,11 @@ from gateway.whatsapp.messages import (
     Template,
     Texto,
 )
+from persistence.conversations import snapshots
 from persistence.crypto import NoMasterKeyError, UnreadableSecretError
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
-from persistence.people.channels import environment_of
+from persistence.people.channels import chosen, environment_of, issued_in
 from persistence.queue import outbox
 from persistence.queue.lanes import InboxRow, Lanes, Lease
 from persistence.queue.outbox import LostAnswer, Saida, Tick, number_of
@@ -59,9 +60,10 @@ from persistence.rows import MisshapenMessageError, OutboxMessage, StatusRow, pa
 from state_machine.catalogue.messages import saudacao
 from state_machine.catalogue.questions import VER_OPCOES
 from state_machine.catalogue.requests import sem_arquivo
+from state_machine.invoice.fields import Campo
 from state_machine.invoice.session import EnviarArquivo, EnviarLink, EnviarMes
 from state_machine.invoice.session import Mensagem as Resposta
-from state_machine.protocol.channel import Ambiente
+from state_machine.protocol.channel import Ambiente, TipoDocumento
 from telemetry.metrics import Metrics
 
 DIED = "a worker died with it in hand"
@@ -385,11 +387,11 @@ class Homologation:
         self._known: OrderedDict[str, tuple[float, bool]] = OrderedDict()  # by conversation: until when, whether
 
     async def mark(self, saida: Saida, mensagem: Mensagem) -> Mensagem:
-        """Return the message as it must be sent: one about a session as that one issues, others as the company does."""
+        """Return the message as it must be sent: one about a session as its document is issued, others as services."""
         if not may_mislead(mensagem):
             return mensagem
         if saida.canal is not None:
-            return with_mark(mensagem) if saida.canal.endswith(f"/{Ambiente.HOMOLOGACAO}") else mensagem
+            return with_mark(mensagem) if await self._of_session(saida, saida.canal) else mensagem
         conversa = saida.conversa
         until, practice = self._known.get(conversa, (0.0, False))
         if until <= self._clock():
@@ -399,6 +401,16 @@ class Homologation:
             if len(self._known) > MOST:
                 self._known.popitem(last=False)
         return with_mark(mensagem) if practice else mensagem
+
+    async def _of_session(self, saida: Saida, services: str) -> bool:
+        """Tell whether what a session is about is practice; ``services`` is where its company issues services."""
+        async with self._database.alone() as connection:
+            sessao = await snapshots.load(connection, saida.conversa, saida.sessao_id or "")
+            tipo = TipoDocumento.of(sessao.rascunho.validado(Campo.MODELO) if sessao else None)
+            if sessao is None or tipo is TipoDocumento.SERVICO:
+                return services.endswith(f"/{Ambiente.HOMOLOGACAO}")
+            canal = await issued_in(connection, sessao.sessao_id) or await chosen(connection, sessao.empresa_id, tipo)
+        return (canal.ambiente or self._usual) is Ambiente.HOMOLOGACAO
 
     async def _asked(self, conversa: str) -> bool:
         async with self._database.alone() as connection:

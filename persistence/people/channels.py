@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.db.connection import Connection
-from persistence.tables import conversas, empresa, empresa_canal, usuario
+from persistence.tables import conversas, empresa, empresa_canal, nfse_emissao, session_snapshot, usuario
 from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal, TipoDocumento
 
 # Statements are composed once: that costs more than running them.
@@ -22,6 +22,13 @@ _OF_CONVERSATION = (
     .join(usuario, usuario.c.id == conversas.c.usuario_id)
     .outerjoin(empresa_canal, sa.and_(_C.empresa_id == usuario.c.empresa_id, _C.tipo == TipoDocumento.SERVICO.value))
     .where(conversas.c.conversa == sa.bindparam("b_conversa"))
+)
+_ISSUED = (
+    sa.select(nfse_emissao.c.canal, nfse_emissao.c.ambiente)
+    .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
+    .where(session_snapshot.c.sessao_id == sa.bindparam("b_sessao"), nfse_emissao.c.ambiente.is_not(None))
+    .order_by(nfse_emissao.c.id.desc())
+    .limit(1)
 )
 _NAMED = sa.select(empresa).where(empresa.c.cnpj == sa.bindparam("b_cnpj"))
 
@@ -80,6 +87,12 @@ async def chosen(connection: Connection, empresa_id: int, tipo: TipoDocumento = 
 async def environment_of(connection: Connection, conversa: str) -> Canal | None:
     """Return the channel of services of the company that a conversation's person is of; ``None``: of none."""
     row = (await connection.execute(_OF_CONVERSATION, {"b_conversa": conversa})).one_or_none()
+    return None if row is None else canal_of(row.canal, row.ambiente)
+
+
+async def issued_in(connection: Connection, sessao_id: str) -> Canal | None:
+    """Return the channel and environment of a session's newest emission; ``None``: it has none, or none that says."""
+    row = (await connection.execute(_ISSUED, {"b_sessao": sessao_id})).one_or_none()
     return None if row is None else canal_of(row.canal, row.ambiente)
 
 

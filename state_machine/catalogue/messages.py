@@ -126,13 +126,13 @@ def encaminhada(sessao: Sessao) -> Mensagem:
 
 def editou_sem_texto() -> Mensagem:
     """A message was edited, and its new text did not come with the notice."""
-    pede = "Ainda não emiti, e o resumo anterior não vale mais: me manda em uma mensagem nova o que mudou?"
-    return Mensagem(f"Vi que você editou uma mensagem, mas o texto novo não chegou aqui. {pede}")
+    pede = "Ainda não emiti, e o resumo anterior não vale mais: me manda de novo o que mudou?"
+    return Mensagem(f"Você editou uma mensagem, mas o texto novo não chegou. {pede}")
 
 
 def editou() -> Mensagem:
     """A message was edited while no invoice was open, and its new text did not come with the notice."""
-    return Mensagem("Vi que você editou uma mensagem. Para uma nota, me manda o certo em uma mensagem nova?")
+    return Mensagem("Vi que você editou uma mensagem. Para uma nota, me manda o certo de novo?")
 
 
 _ONDE_ESTA = {
@@ -209,7 +209,7 @@ def ja_enviada() -> Mensagem:
 
 def ja_encerrada(estado_legivel: str) -> Mensagem:
     """An old button was pressed; nothing happens again."""
-    return Mensagem(f"Esta nota já foi {estado_legivel}; nada novo foi emitido. Para outra, é só me mandar os dados.")
+    return Mensagem(f"Esta nota já foi {estado_legivel}; nada novo foi emitido. Para outra, me manda os dados.")
 
 
 def autorizada(sessao: Sessao, numero: str) -> str:
@@ -240,8 +240,8 @@ def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:
 def falhou() -> Mensagem:
     """A definite technical failure: who looks after it, and what not to do."""
     return Mensagem(
-        "Não consegui concluir esta nota por um problema técnico, e a equipe já foi avisada. "
-        "Não precisa mandar de novo: se ela for autorizada, você recebe aqui."
+        "Não consegui concluir esta nota; a equipe já foi avisada. "
+        "Não precisa mandar de novo: se sair, você recebe aqui."
     )
 
 
@@ -337,22 +337,20 @@ def desconhecido() -> Mensagem:
 def devagar() -> Mensagem:
     """Somebody writes faster than answers are due: all is kept and read, and the next answer comes later."""
     return Mensagem(
-        "Recebi muitas mensagens seguidas. Li e guardei tudo, e volto a responder em alguns minutos. "
-        "Os botões de confirmar e cancelar continuam valendo."
+        "Recebi muitas mensagens e guardei tudo; respondo em alguns minutos. Confirmar e cancelar continuam valendo."
     )
 
 
 def expirada(sessao_id: str) -> Mensagem:
     """A yes that comes after the deadline."""
-    parada = "Aquela nota ficou parada por muito tempo e expirou sem ser emitida. Os dados continuam guardados."
+    parada = "Aquela nota ficou parada e expirou sem ser emitida. Os dados continuam guardados."
     return Mensagem(parada, (Botao(f"refazer:{sessao_id}", "Retomar esta nota"),))
 
 
 def em_andamento() -> Mensagem:
     """Words while the last invoice is at the authority."""
     return Mensagem(
-        "Sua nota está em emissão; assim que sair, te mando aqui. "
-        "Se quiser fazer outra enquanto isso, é só me mandar os dados.",
+        "Sua nota está em emissão; assim que sair, te mando aqui. Para outra, me manda os dados.",
         outras=("Ainda em emissão; te aviso assim que sair.",),
     )
 
@@ -398,21 +396,18 @@ def instrucao_fiscal(qual: str | None) -> Mensagem:
 
 def quarentena() -> Mensagem:
     """A message that failed five times; it is kept and people look at it."""
-    return Mensagem(
-        "Tive um problema para ler sua última mensagem, e a equipe foi avisada. "
-        "Me manda essa última informação de outro jeito?"
-    )
+    return Mensagem("Tive um problema para ler sua última mensagem; a equipe foi avisada. Me manda de outro jeito?")
 
 
 def numeracao_bloqueada() -> Mensagem:
     """Staff stopped the numbering of the company's invoices: nothing can be issued until they let it go on."""
     return Mensagem(
-        "*Ainda não emiti esta nota:* a numeração das notas da sua empresa está parada por um acerto. "
-        "Seus dados continuam guardados e a equipe foi avisada. Daqui a pouco, toca em *Confirmar* de novo."
+        "*Ainda não emiti esta nota:* a numeração da sua empresa está parada. "
+        "Guardei os dados e a equipe foi avisada. Daqui a pouco, toca em *Confirmar* de novo."
     )
 
 
 def reprocessando() -> Mensagem:
     """Staff repaired our side, and the refused invoice is tried again."""
-    feito = "O motivo da recusa era do nosso lado e já foi acertado. Não precisa fazer nada."
+    feito = "O erro era nosso e já foi acertado. Não precisa fazer nada."
     return Mensagem(f"*Estou tentando emitir de novo a sua nota.* {feito}")

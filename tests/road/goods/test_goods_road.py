@@ -13,6 +13,7 @@ import pytest
 from lxml import etree
 from pydantic import SecretStr
 
+from bot.delivery.sender import AVISO
 from bot.master_key import vault_of
 from bot.operator.reconcile import channels_of
 from gateway.keys import ChaveNFe
@@ -21,10 +22,12 @@ from operations.certificate import keep_certificate
 from operations.company import add_company
 from operations.goods import add, close_numbers
 from operations.protocol import CommandRefusedError, numbering_report
+from persistence.people.channels import choose, chosen
 from proofs.demo.world import COMPANY
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.sefaz.rules import SefazConfig
 from state_machine.documents import Endereco
+from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
 from state_machine.values.local_time import SAO_PAULO
 from tests.gateway.nfe.made_sale import xmlsec_accepts
 from tests.road.road_people import QUICK, Person, new_phone, open_road, until
@@ -147,6 +150,32 @@ async def test_items_become_one_nfe_for_a_company(road: Road, sefaz: SefazSimula
     assert note.xml in xml
     assert etree.fromstring(xml).tag == f"{NS}nfeProc"
     assert xmlsec_accepts(note.xml)
+
+
+async def test_the_mark_of_practice_follows_the_goods_and_not_the_services(road: Road) -> None:
+    """A summary and the files of an NF-e of one environment, while the company's services are in another one."""
+    person = await _person(road)
+    company = await road.database.pool.fetchval("SELECT id FROM empresa WHERE cnpj = $1", FORM.cnpj)
+
+    async def words() -> str:
+        facts = road.world.meta.ledger.of("outbound")
+        return str([fact.data["payload"] for fact in facts if fact.data["user"]["key"] == person.who])
+
+    async with road.database.transaction() as connection:
+        before = await chosen(connection, company)
+        await choose(connection, company, Canal("nacional", Ambiente.HOMOLOGACAO), TipoDocumento.SERVICO)
+    try:
+        await person.say(f"nota de 1 bolo de pote pra padaria, cnpj {PADARIA}")
+        await person.touch("Confirmar")
+
+        async def came() -> bool:
+            return ".pdf" in await words()
+
+        await until(came)
+        assert AVISO not in await words()
+    finally:
+        async with road.database.transaction() as connection:
+            await choose(connection, company, before, TipoDocumento.SERVICO)
 
 
 async def test_a_person_is_asked_whether_the_goods_were_handed_over(road: Road, sefaz: SefazSimulator) -> None:
