@@ -67,9 +67,11 @@ class Effects:
         """
         for efeito in efeitos:
             match efeito:
-                case Responder(mensagem, unica):
+                case Responder(mensagem, unica, depois):
                     resumo_de = sessao.revisao if _takes_a_yes(mensagem) else None
-                    await self._say(connection, sessao, mensagem, correlacao, chave=unica, resumo_de=resumo_de)
+                    await self._say(
+                        connection, sessao, mensagem, correlacao, chave=unica, resumo_de=resumo_de, bloqueia=not depois
+                    )
                 case EnviarArquivo():
                     chave = f"arquivo:{efeito.emissao_id}:{efeito.formato}"
                     await self._say(connection, sessao, efeito, correlacao, chave=chave, bloqueia=False)

@@ -21,6 +21,7 @@ from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.fiscal import attempts, intents, issued, numbering
 from persistence.fiscal.intents import NovaEmissao, integration_id
+from persistence.fiscal.notes import Guardado
 from persistence.fiscal.numbering import Sequencia
 from persistence.national import cities
 from persistence.national.cities import CityQuestion
@@ -191,6 +192,10 @@ class Door:
     def channel(self, empresa: Empresa) -> str:
         """Return the channel and environment where this company issues now, as a confirmed text holds them."""
         return _written(empresa.canal, self._channels.environment(empresa.canal))
+
+    def page(self, guardado: Guardado) -> str | None:
+        """Return where the authority shows a note to anybody, ``None`` where its channel has no such page."""
+        return guardado.endereco if self._channels.of(guardado.canal).natureza.page else None
 
     async def complaint(self, database: Database, confirmed: Confirmed) -> Explicacao | None:
         """Return what keeps the company's channel from ever sending this invoice, ``None`` where nothing is known.

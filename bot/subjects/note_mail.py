@@ -1,9 +1,10 @@
-"""A note by e-mail: the button under the question whether it goes to this address lets it go, once."""
+"""A note for its customer: words to forward, and a mail, which the button under its question lets go, once."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Sequence
+from secrets import randbelow
 from typing import Final
 
 import structlog
@@ -14,6 +15,7 @@ from bot.conversation.subject import Resources, RowHandler, Turn
 from bot.delivery.mailing import asked_for
 from bot.delivery.sender import AVISO
 from bot.loops.jobs import Deadline
+from bot.subjects.invoice.acts import QUESTIONS
 from bot.subjects.invoice.clients import LONGEST_ID
 from bot.subjects.invoice.facts import environment
 from extractor.requests.requests import as_number
@@ -23,6 +25,7 @@ from persistence.conversations import conversations
 from persistence.db.connection import Connection
 from persistence.fiscal import notes
 from persistence.fiscal.notes import Quais
+from persistence.people import clients
 from persistence.people.companies import Empresa
 from persistence.queue import outbox
 from state_machine.catalogue import messages
@@ -40,10 +43,10 @@ log = structlog.get_logger(__name__)
 
 
 class NoteMail:
-    """Takes the buttons of that question, which is the invoice's subject's to ask."""
+    """Takes the button under a new note, and those of the question, which the invoice's subject asks, too."""
 
     shows_reading = True
-    actions: frozenset[str] = frozenset({"mandar_email", "nao_mandar"})
+    actions: frozenset[str] = frozenset({"mandar_cliente", "mandar_email", "nao_mandar"})
     deadlines: tuple[Deadline, ...] = ()
 
     def __init__(self, resources: Resources) -> None:
@@ -61,24 +64,49 @@ class NoteMail:
         voz = await turn.voice(owed="botao")
         async with self._r.committing(turn) as connection:
             empresa = await conversations.issuer(connection, turn.chegada.contato)
-            chave, said = None, messages.sem_empresa()
+            chave: str | None = None
+            said: tuple[Mensagem, ...] = (messages.sem_empresa(),)
             if toque.acao == "nao_mandar":
-                said = pedidos.mail_dropped()
+                said = (pedidos.mail_dropped(),)
+            elif empresa is not None and toque.acao == "mandar_cliente":
+                said = await self._for_customer(connection, turn.lease.lane, empresa, toque)
             elif empresa is not None:
-                chave, said = await self._agreed(connection, turn.lease.lane, empresa, toque)
+                chave, answer = await self._agreed(connection, turn.lease.lane, empresa, toque)
+                said = (answer,)
             if chave is not None or voz is not Voice.SILENT:
-                said = messages.devagar() if chave is None and voz is Voice.NOTICE else said
+                said = (messages.devagar(),) if chave is None and voz is Voice.NOTICE else said
                 correlacao = turn.chegada.correlacao
-                outbox.enqueue(connection, conversa=turn.lease.lane, mensagem=said, chave=chave, correlacao=correlacao)
+                for each in said:
+                    outbox.enqueue(
+                        connection, conversa=turn.lease.lane, mensagem=each, chave=chave, correlacao=correlacao
+                    )
         self._r.ring()
         log.info("note_mail_answered", agreed=chave is not None)
         return turn.chegada.ids
+
+    async def _for_customer(
+        self, connection: Connection, lane: str, empresa: Empresa, toque: Toque
+    ) -> tuple[Mensagem, ...]:
+        """Return words to forward, alone in their message, and the question whether a mail goes where one can."""
+        nota = await _asked_about(connection, lane, empresa, toque)
+        if nota is None or nota.numero is None:
+            return (messages.nada_a_confirmar(),)
+        if nota.cancelada:
+            return (pedidos.cliente_de_cancelada(nota),)
+        kept = await notes.document(connection, nota.emissao_id, "pdf")
+        words_of_it = pedidos.para_o_cliente(nota, kept.chave, self._r.door.page(kept))
+        email = await clients.email_of(connection, empresa.id, nota.documento) if self._r.emails is not None else None
+        try:
+            address = normalised(email or "")
+        except ValueError:  # none, or what is no address
+            return (words_of_it,)
+        return words_of_it, pedidos.ask_to_mail(nota, address, randbelow(QUESTIONS))
 
     async def _agreed(
         self, connection: Connection, lane: str, empresa: Empresa, toque: Toque
     ) -> tuple[str | None, Mensagem]:
         """Let the mail go; returns the key of the answer where it goes from now on, and what to say."""
-        nota = await _asked_about(connection, lane, empresa, toque)
+        nota = await _asked_about(connection, lane, empresa, toque) if toque.revisao is not None else None
         if nota is None or nota.numero is None:
             return None, messages.nada_a_confirmar()
         if nota.cancelada:
@@ -118,9 +146,9 @@ class NoteMail:
 
 
 async def _asked_about(connection: Connection, lane: str, empresa: Empresa, toque: Toque) -> NotaListada | None:
-    """Return the note of the question, while the company issues where that one was issued."""
+    """Return the note of a button, while the company issues where that one was issued."""
     which = toque.sessao_id
-    if toque.revisao is None or not which.isdecimal() or len(which) > LONGEST_ID:
+    if not which.isdecimal() or len(which) > LONGEST_ID:
         return None
     for nota in await notes.listed(connection, lane, empresa.id, 1, Quais(emissao_id=int(which))):
         quais = Quais(numero=as_number(nota.numero or ""))

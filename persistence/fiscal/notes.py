@@ -53,6 +53,7 @@ _KEPT = (
         nfse_documento.c.mime,
         nfse_processada.c.status.label("nota"),
         nfse_processada.c.url_pdf,
+        nfse_processada.c.chave,
     )
     .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
     .outerjoin(
@@ -137,6 +138,7 @@ class Guardado:
     canal: Canal
     cancelada: bool
     endereco: str | None  # where the authority shows it
+    chave: str | None = None
 
 
 async def document(connection: Connection, emissao_id: int, formato: str) -> Guardado:
@@ -145,7 +147,7 @@ async def document(connection: Connection, emissao_id: int, formato: str) -> Gua
     documento = Arquivo(row.conteudo, row.mime) if row.conteudo is not None else None
     cancelada = row.nota == StatusNota.CANCELADO
     canal = canal_of(row.canal, row.ambiente)
-    return Guardado(row.prestador_cnpj, row.id_externo, documento, canal, cancelada, row.url_pdf)
+    return Guardado(row.prestador_cnpj, row.id_externo, documento, canal, cancelada, row.url_pdf, row.chave)
 
 
 async def store_document(connection: Connection, emissao_id: int, formato: str, documento: Arquivo) -> None:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Literal
 
 from state_machine.catalogue.questions import BOTOES_MAX
-from state_machine.goods import Ncm, Produto
+from state_machine.goods import Ncm, Produto, nome_da_nota
 from state_machine.invoice.session import Botao, EnviarArquivo, EnviarMes, Mensagem, Opcao, file_name
 from state_machine.invoice.summary import BOTAO_MAX, fim
 from state_machine.protocol.emission import StatusEmissao
@@ -19,10 +19,13 @@ from state_machine.values.money import formata_brl
 from state_machine.values.text import apara
 
 LISTADAS = 5  # what a phone shows without scrolling
+SERVICO = nome_da_nota(None)  # what the note of a service is called
 _NOME_MAX = 40  # UTF-16 units of a client in a list
 _DITOS_MAX = 80  # UTF-16 units of what was said for an address
 _LOOK_MAX = (100, 120, 400)  # UTF-16 units of a mail's address, subject and text, as it is asked about
 _KEY_MAX = 256  # characters of a button's key
+_IGUAL = "Igual à última"
+_SERVICO_MAX = 300  # UTF-16 units of what a note is for, as its customer is told
 _GUARDADA = "\n\nA nota que estamos fazendo continua guardada."
 _SITUACAO = {
     StatusEmissao.CONCLUIDO: "autorizada",
@@ -52,7 +55,7 @@ class NotaListada:
     sessao: str | None = None  # that made it
     competencia: date | None = None
     substituta: str | None = None  # the number of the note that took its place
-    tipo: str = "NFS-e"
+    tipo: str = SERVICO
 
     @property
     def cliente(self) -> str:
@@ -110,6 +113,35 @@ def segunda_via_enviada(arquivos: Sequence[EnviarArquivo | EnviarMes]) -> str:
     """Say which files come, beside what is open."""
     quais = " e o ".join(arquivo.formato.upper() for arquivo in arquivos)
     return f"O {quais} {'está' if len(arquivos) == 1 else 'estão'} indo."
+
+
+def depois_da_nota(emissao_id: int, numero: str, tipo: str) -> Mensagem:
+    """Say what a button does with the note that has just come; no question, so that a yes is none to it.
+
+    One of goods is not repeated by a button.
+    """
+    mandar, igual = Botao(f"mandar_cliente:{emissao_id}", "Mandar ao cliente"), Botao(f"repetir:{emissao_id}", _IGUAL)
+    qual = f"{tipo} {apara(numero, _NOME_MAX)}: toca para mandar ao cliente"
+    return (
+        Mensagem(f"{qual} ou fazer outra igual.", (mandar, igual))
+        if tipo == SERVICO
+        else Mensagem(f"{qual}.", (mandar,))
+    )
+
+
+def para_o_cliente(nota: NotaListada, chave: str | None, pagina: str | None) -> Mensagem:
+    """Tell a customer of their note, as its issuer would: to be forwarded as it is, with the way to check it."""
+    descricao = apara(" ".join(nota.descricao.split()).rstrip("."), _SERVICO_MAX)
+    confere = f"\nPara conferir: {pagina}" if pagina else f"\nChave de acesso: {chave}" if chave else ""
+    return Mensagem(f"Olá! Segue a {nota.tipo} {nota.numero}, de {formata_brl(nota.valor)}: {descricao}.{confere}")
+
+
+def cliente_de_cancelada(nota: NotaListada) -> Mensagem:
+    """A note that is worth nothing is no customer's."""
+    return Mensagem(
+        f"A nota {nota.numero} está {fim(nota.substituta)}, então não preparei nada para o cliente. "
+        f"Para ter o PDF: _segunda via da nota {nota.numero}_."
+    )
 
 
 def sem_email(nota: NotaListada) -> str:

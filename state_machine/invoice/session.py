@@ -110,10 +110,14 @@ class Mensagem:
 
 @dataclass(frozen=True, slots=True)
 class Responder:
-    """Send one message; with ``unica`` at most one message of that key ever leaves."""
+    """Send one message; with ``unica`` at most one message of that key ever leaves.
+
+    ``depois``: it leaves behind the files that were decided before it, and keeps nothing back itself.
+    """
 
     mensagem: Mensagem
     unica: str | None = None
+    depois: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from state_machine.catalogue import messages, questions, staff_messages
+from state_machine.catalogue import messages, questions, requests, staff_messages
 from state_machine.catalogue.texts import certificate as certificate_texts
 from state_machine.goods import nome_da_nota
 from state_machine.invoice.choices import com_servico
@@ -117,8 +117,12 @@ def _sem_o_proprio(rascunho: Rascunho, cnpj: str) -> Rascunho:
 
 
 def autoriza(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> Decision:
-    """Send PDF and XML: the invoice exists."""
-    return entra(sessao, Estado.APROVADO, *_arquivos(sessao, evento))
+    """Send PDF and XML, and behind them what may be done with them: the invoice exists."""
+    tipo = nome_da_nota(sessao.rascunho.validado(Campo.MODELO))
+    oferta = Responder(
+        requests.depois_da_nota(evento.emissao_id, evento.numero, tipo), f"depois:{evento.emissao_id}", depois=True
+    )
+    return entra(sessao, Estado.APROVADO, *_arquivos(sessao, evento), oferta)
 
 
 def autoriza_outra(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> Decision:

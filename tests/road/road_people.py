@@ -71,6 +71,10 @@ async def until(condition: Callable[[], Awaitable[Any]], timeout: float = PATIEN
             await asyncio.sleep(0.01)
 
 
+def _offers(bubble: Bubble) -> bool:
+    return any(button.id.startswith("mandar_cliente:") for button in bubble.buttons)
+
+
 @dataclass
 class Person:
     """Somebody with a phone; remembers up to which of the bot's messages they have read."""
@@ -100,10 +104,13 @@ class Person:
         return await self.expect()
 
     async def expect(self, text: str = "", timeout: float = PATIENCE) -> Bubble:  # noqa: ASYNC109 - test helper
-        """Return the bot's next message, which must have ``text`` in it."""
+        """Return the bot's next message, which must have ``text`` in it; the offer behind a note is none."""
         after = self.read
         bubble = await self.world.meta.wait_for(
-            self.who, lambda b: b.side == "bot" and b.id not in self._known(after), timeout, after=after
+            self.who,
+            lambda b: b.side == "bot" and b.id not in self._known(after) and not _offers(b),
+            timeout,
+            after=after,
         )
         self.read = bubble.id
         assert text in bubble.text, bubble.text
@@ -115,8 +122,14 @@ class Person:
 
     @property
     def answers(self) -> list[str]:
-        """All that the bot said so far."""
-        return [bubble.text for bubble in self.world.meta.bubbles(self.who) if bubble.side == "bot"]
+        """All that the bot said so far, without the offers behind notes."""
+        said = [bubble for bubble in self.world.meta.bubbles(self.who) if bubble.side == "bot"]
+        return [bubble.text for bubble in said if not _offers(bubble)]
+
+    @property
+    def offers(self) -> list[Bubble]:
+        """What came behind the person's notes."""
+        return [bubble for bubble in self.world.meta.bubbles(self.who) if _offers(bubble)]
 
     async def files(self, *, late: bool = False) -> tuple[bytes, bytes]:
         """Wait for the invoice's PDF and XML, and open both as a phone does. ``late``: a notice may come first."""

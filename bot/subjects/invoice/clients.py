@@ -34,7 +34,7 @@ from persistence.fiscal import history
 from persistence.people import clients
 from persistence.people.companies import Empresa
 from state_machine.catalogue.records import aviso_mei
-from state_machine.catalogue.requests import NotaListada
+from state_machine.catalogue.requests import SERVICO, NotaListada
 from state_machine.catalogue.texts import memory as textos
 from state_machine.catalogue.texts.memory import quais_clientes
 from state_machine.invoice.choices import Cliente, Costume
@@ -231,7 +231,7 @@ class Usual(Protocol):
 async def with_offer(memory: Notes, resposta: Mensagem) -> Mensagem:
     """Return an answer with the button that repeats the newest invoice that stands, where there is one."""
     notas = await memory.notes(1, valem=True)
-    return textos.com_oferta(resposta, notas[0]) if notas else resposta
+    return textos.com_oferta(resposta, notas[0]) if notas and notas[0].tipo == SERVICO else resposta
 
 
 async def repeated(memory: Notes, nomes: Sequence[str]) -> Abriu | Mensagem:
@@ -301,8 +301,9 @@ def replaceable(empresa: Empresa) -> bool:
     return empresa.canal.nome in NATIONAL_LIST and empresa.regime == "normal"
 
 
-def _opening(nota: NotaListada) -> Abriu:
-    return Abriu(like(nota), igual_a=nota.numero)
+def _opening(nota: NotaListada) -> Abriu | Mensagem:
+    """Return a draft like a service's note; of goods a note alone does not tell the products, so none is made."""
+    return Abriu(like(nota), igual_a=nota.numero) if nota.tipo == SERVICO else textos.sem_repetir_produtos(nota)
 
 
 async def usual(memory: Usual, rascunho: Rascunho, marca: str) -> Informou | Conversou:

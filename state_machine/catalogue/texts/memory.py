@@ -82,6 +82,14 @@ def sem_repetir(nota: NotaListada | None) -> Mensagem:
     return Mensagem(f"{porque}, então não repeti. Para outra nota, me manda o CNPJ ou CPF, o valor e o serviço.")
 
 
+def sem_repetir_produtos(nota: NotaListada) -> Mensagem:
+    """Say that a note for goods is not repeated, and how to ask for another one."""
+    return Mensagem(
+        f"A {nota.tipo} {apara(nota.numero or '', _NUMERO_MAX)} é de produtos, e essa eu não repito. "
+        "Me diz quantos de cada produto e para quem."
+    )
+
+
 def outra_aberta() -> Mensagem:
     """Say that the invoice at hand comes before a copy of another one."""
     return Mensagem("Antes de repetir outra nota, confirma esta que está aberta ou escreve _cancela_.")
