@@ -15,7 +15,8 @@ from operations.company import add_company
 from proofs.sandbox.mailbox import Mailbox
 from state_machine.protocol.channel import Canal
 from tests.road.road_people import Road, open_road, unlike
-from tests.road.talk.memory_people import of_new_company
+from tests.road.talk.memory_people import CAFE, of_new_company
+from tests.road.talk.test_after_note_road import MAND, ORDER, offered_to
 from tests.webhooks.api.conftest import THEIRS
 
 if TYPE_CHECKING:
@@ -170,6 +171,43 @@ async def test_beside_a_draft_a_yes_in_words_is_to_neither(mailing: Road, box: M
     await mailing.settled()
     assert len(box.kept) == before
     assert len(await mailing.notes(ana)) == 1
+
+
+async def test_where_the_address_is_known_the_mail_is_asked_for(mailing: Road, box: Mailbox) -> None:
+    """The words first, then the question that there is already; only its button lets the mail go, with PDF and XML."""
+    [ana], before = await of_new_company(mailing), len(box.kept)
+    await ana.issue(ORDER)
+    offered = await offered_to(ana)
+    [first] = await _numbers(mailing, ana)
+    assert "Segue a NFS-e" in (await ana.press(MAND, offered)).text
+    await mailing.settled()
+    assert len(ana.answers) == 4  # no address is known: no question
+    await mailing.database.pool.execute("UPDATE cliente_tomador SET email = 'contas@padaria.com.br'")
+    assert "Segue a NFS-e" in (await ana.press(MAND, offered)).text
+    asked = await ana.expect(f"Mando a nota {first} (R$ 400,00, para PADARIA DO ZÉ LTDA) para *contas@padaria.com.br*?")
+    await mailing.settled()
+    assert len(box.kept) == before
+    assert "Está indo" in (await ana.press("Mandar", asked)).text
+    await ana.expect("foi para contas@padaria.com.br")
+    [mail] = box.kept[before:]
+    names = [part.get_filename() for part in mail.message.iter_attachments()]
+    assert names == [f"NFSe-{first}.pdf", f"NFSe-{first}.xml"]
+
+
+async def test_a_yes_that_may_be_for_the_mail_issues_nothing(mailing: Road) -> None:
+    """The summary of another note stands open: it is shown once more, and stays as it was."""
+    [ana] = await of_new_company(mailing)
+    await ana.issue(ORDER)
+    offered = await offered_to(ana)
+    first = await _numbers(mailing, ana)
+    await mailing.database.pool.execute("UPDATE cliente_tomador SET email = 'contas@padaria.com.br'")
+    await ana.say(f"nota de 90 pra {CAFE}, revisão de texto")
+    await ana.press(MAND, offered)
+    await ana.expect("para *contas@padaria.com.br*?")
+    again = await ana.say("sim")
+    assert "R$ 90,00" in again.text
+    assert "Confirmar" in [button.title for button in again.buttons]
+    assert await _numbers(mailing, ana) == first
 
 
 async def _numbers(road: Road, person: Any) -> list[str]:
