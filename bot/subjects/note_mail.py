@@ -65,11 +65,12 @@ class NoteMail:
         async with self._r.committing(turn) as connection:
             empresa = await conversations.issuer(connection, turn.chegada.contato)
             chave: str | None = None
+            goods: str | None = None
             said: tuple[Mensagem, ...] = (messages.sem_empresa(),)
             if toque.acao == "nao_mandar":
                 said = (pedidos.mail_dropped(),)
             elif empresa is not None and toque.acao == "mandar_cliente":
-                said = await self._for_customer(connection, turn.lease.lane, empresa, toque)
+                said, goods = await self._for_customer(connection, turn.lease.lane, empresa, toque)
             elif empresa is not None:
                 chave, answer = await self._agreed(connection, turn.lease.lane, empresa, toque)
                 said = (answer,)
@@ -77,8 +78,14 @@ class NoteMail:
                 said = (messages.devagar(),) if chave is None and voz is Voice.NOTICE else said
                 correlacao = turn.chegada.correlacao
                 for each in said:
+                    of_goods = goods if each is said[0] else None
                     outbox.enqueue(
-                        connection, conversa=turn.lease.lane, mensagem=each, chave=chave, correlacao=correlacao
+                        connection,
+                        conversa=turn.lease.lane,
+                        mensagem=each,
+                        sessao_id=of_goods,
+                        chave=chave,
+                        correlacao=correlacao,
                     )
         self._r.ring()
         log.info("note_mail_answered", agreed=chave is not None)
@@ -86,21 +93,26 @@ class NoteMail:
 
     async def _for_customer(
         self, connection: Connection, lane: str, empresa: Empresa, toque: Toque
-    ) -> tuple[Mensagem, ...]:
-        """Return words to forward, alone in their message, and the question whether a mail goes where one can."""
+    ) -> tuple[tuple[Mensagem, ...], str | None]:
+        """Return words to forward, alone in their message, and the question whether a mail goes where one can.
+
+        The session of a note for goods is returned beside: these may be issued in another environment than services,
+        which is the conversation's, and the words must say so of their own.
+        """
         nota = await _asked_about(connection, lane, empresa, toque)
         if nota is None or nota.numero is None:
-            return (messages.nada_a_confirmar(),)
+            return (messages.nada_a_confirmar(),), None
         if nota.cancelada:
-            return (pedidos.cliente_de_cancelada(nota),)
+            return (pedidos.cliente_de_cancelada(nota),), None
         kept = await notes.document(connection, nota.emissao_id, "pdf")
+        goods = nota.sessao if nota.tipo != pedidos.SERVICO else None
         words_of_it = pedidos.para_o_cliente(nota, kept.chave, self._r.door.page(kept))
         email = await clients.email_of(connection, empresa.id, nota.documento) if self._r.emails is not None else None
         try:
             address = normalised(email or "")
         except ValueError:  # none, or what is no address
-            return (words_of_it,)
-        return words_of_it, pedidos.ask_to_mail(nota, address, randbelow(QUESTIONS))
+            return (words_of_it,), goods
+        return (words_of_it, pedidos.ask_to_mail(nota, address, randbelow(QUESTIONS))), goods
 
     async def _agreed(
         self, connection: Connection, lane: str, empresa: Empresa, toque: Toque

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -160,6 +161,10 @@ async def test_a_yes_becomes_one_note_of_the_city(road: Road, city: PaulistanaSi
     person, session = await _confirmed(road)
     note = await _one_note(road, city, session)
     assert f"verificacao={note.verificacao}" in await told(person, f"NFS-e {note.numero} autorizada")
+    await _offered(person, "Mandar ao cliente")
+    await person.touch("Mandar ao cliente")
+    forwarded = await told(person, f"Olá! Segue a NFS-e {note.numero}, de R$")
+    assert re.search(rf"\nPara conferir: https://\S+verificacao={note.verificacao}$", forwarded)
 
 
 async def test_a_lost_answer_is_asked_for_and_never_sent_again(road: Road, city: PaulistanaSimulator) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import time
 from dataclasses import replace
 from datetime import datetime
@@ -172,6 +173,17 @@ async def test_the_mark_of_practice_follows_the_goods_and_not_the_services(road:
             return ".pdf" in await words()
 
         await until(came)
+
+        async def offered() -> Any:
+            return person.offers
+
+        [offer] = await until(offered)
+        assert [button.title for button in offer.buttons] == ["Mandar ao cliente"]  # goods are not repeated
+        note = await person.press("Mandar ao cliente", offer)
+        while "Segue a" not in note.text:  # files come first
+            note = await person.expect()
+        assert re.search(r"^Olá! Segue a NF-e \d+, de R\$ 12,00: .*Bolo de pote.*\nChave de acesso: \d{44}$", note.text)
+        assert "é de produtos" in (await person.say("igual à última")).text
         assert AVISO not in await words()
     finally:
         async with road.database.transaction() as connection:

@@ -29,6 +29,7 @@ async def test_a_message_and_a_confirmation_become_one_invoice(road: Road) -> No
     assert f"<nNFSe>{note.numero}</nNFSe>".encode() in xml
     assert f"NFS-e {note.numero} autorizada · R$ 1.500,00 · PADARIA DO ZÉ LTDA" in ana.answers
     assert len(ana.answers) == 3  # summary, PDF, XML: nothing that Meta bills beyond need
+    assert len(ana.offers) == 1  # and what may be done with the note
     session = await road.session(ana)
     assert (session["estado"], session["snapshot_reason"]) == ("aprovado", "webhook_success")
 
