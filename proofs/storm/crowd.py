@@ -76,6 +76,7 @@ CONSUMERS: Final = {  # by CPF: made up, with check digits that hold
     "39053344705": "CARLA MENDES",
 }
 HANDED_SAID = 0.4  # of the consumers: they say at once that the goods were handed over
+LONGEST_NAME = 60  # letters, of a customer in a document of goods: whose is longer is asked for a shorter one
 MOST_OF_THE_FIRST, LEAST_OF_THE_SECOND = 9, 20  # of a product
 
 
@@ -225,6 +226,7 @@ def _of_goods(wish: Wish, number: int, chance: random.Random, tomadores: Sequenc
         frase += ", entreguei em mãos" if chance.random() < HANDED_SAID else ""
     else:
         near = [each for each in tomadores if shop.endereco and companies()[each]["uf"] == shop.endereco.estado]
+        near = [each for each in near if len(name_of(each)) <= LONGEST_NAME]
         tomador = chance.choice(near)
         frase = chance.choice(
             (

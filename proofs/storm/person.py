@@ -242,11 +242,7 @@ class Person:
 
         def fits(b: Bubble) -> bool:
             new = any(x.id.startswith(CONFIRM) and name(x.id) not in old for x in b.buttons) and shows in b.text
-            asks = (
-                (NAMELESS in b.text or HANDED in b.text or HOMELESS.search(b.text) is not None)
-                and not new
-                and b.id not in self._taken
-            )
+            asks = (NAMELESS in b.text or HOMELESS.search(b.text) is not None) and not new and b.id not in self._taken
             asks = asks and not any(x.id.startswith(CONFIRM) for x in b.buttons)
             return new or asks or any(x.id.startswith(TAKE) and x.id not in self._taken for x in b.buttons)
 
@@ -254,7 +250,7 @@ class Person:
             shown = await self._see(fits)
             if any(button.id.startswith(CONFIRM) for button in shown.buttons):
                 return shown
-            if NAMELESS in shown.text or HANDED in shown.text or HOMELESS.search(shown.text):
+            if NAMELESS in shown.text or HOMELESS.search(shown.text):
                 await self._tell(shown)
             else:
                 await self._take(shown)
@@ -265,9 +261,6 @@ class Person:
         if [b.id for b in self._meta.bubbles(self._wish.who) if b.side == "bot"][-1] != question.id:
             return
         customer = self._wish.tomador if self._asked_again else self._wish.recusado or self._wish.tomador
-        if HANDED in question.text:
-            await self._say("sim, em mãos")
-            return
         if NAMELESS in question.text:
             await self._say(name_of(customer))
             return
@@ -279,12 +272,12 @@ class Person:
         await self._say(address(row))
 
     async def _take(self, question: Bubble) -> None:
-        """Answer what a doubtful amount is: yes where it is the one that was said."""
+        """Say yes to a doubtful amount where it is the one that was said, and that the goods were handed over."""
         said = {
             brl(amount) for amount in (self._wish.valor, self._wish.antes, self._wish.trocado) if amount is not None
         }
         self._taken |= {button.id for button in question.buttons}
-        if any(f"R$ {amount}, é isso?" in question.text for amount in said):
+        if any(f"R$ {amount}, é isso?" in question.text for amount in said) or HANDED in question.text:
             await self._tap(question, TAKE)
 
     async def _reply(self) -> None:
