@@ -71,9 +71,9 @@ GOODS: Final = (
     Good("P2", "Camiseta", "camisetas", "61091000", Decimal("80.07")),
 )
 CONSUMERS: Final = {  # by CPF: made up, with check digits that hold
-    "52998224725": "ANA SOUZA",
-    "11144477735": "BRUNO LIMA",
-    "39053344705": "CARLA MENDES",
+    "52998224725": "Ana Souza",
+    "11144477735": "Bruno Lima",
+    "39053344705": "Carla Mendes",
 }
 HANDED_SAID = 0.4  # of the consumers: they say at once that the goods were handed over
 LONGEST_NAME = 60  # letters, of a customer in a document of goods: whose is longer is asked for a shorter one
