@@ -121,7 +121,7 @@ class Wish:
     ``toca_antiga``: taps the outdated summary too; ``palavra``: confirms with this word instead. ``cancela``: has the
     note cancelled once it is there. ``trocado``: the amount of a first note, whose place another one takes.
     ``proposta``: another system of the company proposes it, and they only confirm. ``itens`` are the quantities of
-    ``GOODS``, said by ``frase`` ("" for a service); ``servico`` then has the lines of the summary.
+    ``GOODS``, said by ``dito`` ("" for a service); ``servico`` then has the lines of the summary.
     """
 
     who: str
@@ -141,7 +141,7 @@ class Wish:
     trocado: Decimal | None = None
     proposta: bool = False
     itens: tuple[int, ...] = ()
-    frase: str = ""
+    dito: str = ""
 
 
 def wishes(plan: Plan, issuers: Sequence[Issuer], tomadores: Sequence[str], recusados: Sequence[str]) -> list[Wish]:
@@ -216,19 +216,19 @@ def _of_goods(wish: Wish, number: int, chance: random.Random, tomadores: Sequenc
     shop = wish.emitente
     if shop.canal == "nfce":
         tomador = chance.choice(sorted(CONSUMERS))
-        frase = chance.choice(
+        dito = chance.choice(
             (
                 "nota de {itens} pra {nome}, cpf {doc}",
                 "faz uma nota de {itens} para {nome}, cpf {doc}",
                 "preciso da nota de {itens} pra {nome} cpf {doc}",
             )
         )
-        frase += ", entreguei em mãos" if chance.random() < HANDED_SAID else ""
+        dito += ", entreguei em mãos" if chance.random() < HANDED_SAID else ""
     else:
         near = [each for each in tomadores if shop.endereco and companies()[each]["uf"] == shop.endereco.estado]
         near = [each for each in near if len(name_of(each)) <= LONGEST_NAME]
         tomador = chance.choice(near)
-        frase = chance.choice(
+        dito = chance.choice(
             (
                 "nota de {itens} pra {doc}",
                 "faz uma nota de {itens} para o cnpj {doc}",
@@ -246,7 +246,7 @@ def _of_goods(wish: Wish, number: int, chance: random.Random, tomadores: Sequenc
         competencia=None,
         recusado=None,
         itens=itens,
-        frase=frase,
+        dito=dito,
     )
 
 

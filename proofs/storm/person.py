@@ -73,7 +73,7 @@ def address(row: Mapping[str, Any]) -> str:
 def order(wish: Wish) -> str:
     """Return the first message, with everything that this person says at once."""
     if wish.itens:
-        said = wish.frase.format(itens=items(wish), nome=name_of(wish.tomador), doc=wish.tomador)
+        said = wish.dito.format(itens=items(wish), nome=name_of(wish.tomador), doc=wish.tomador)
         return f"{said}, email {wish.email}" if wish.email else said
     extras = (("data do serviço", wish.data), ("competência", wish.competencia), ("email", wish.email))
     said = "".join(f", {name} {value}" for name, value in extras if value)

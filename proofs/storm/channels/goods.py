@@ -120,7 +120,7 @@ SECONDS: Final = {
 CHANCES: Final = {Fault.NO_NUMBER: 0.02, Fault.READ_LAG: 0.2}
 # How old a send is at its first absence, and how far the second lies from it: past a frozen worker's 22 s and ``LATE``.
 ABSENCES: Final = (34.0, 4.0)
-LADDER: Final = (2.0, 4.0, 8.0, 16.0, 20.0)  # seconds; of eight questions an hour, some are left when the storm is over
+LADDER: Final = (6.0, 12.0, 20.0, 30.0)  # seconds; of eight questions an hour some are left when the storm is over
 PROCESSING: Final = 0.1  # seconds
 
 
