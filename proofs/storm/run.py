@@ -359,7 +359,13 @@ async def storm(
             canal = Canal(channel.name, channel.ambiente)
             for issuer in channel.issuers:
                 people = tuple(wish.who for wish in crowd if wish.emitente is issuer)
-                await add_company(database, CompanyForm(**asdict(issuer), usuarios=people), canal, REGISTRY)
+                said = {**asdict(issuer), "usuarios": people}
+                said.pop("endereco")
+                if issuer.mercado:  # a shop's services, which nobody asks for here, are the gateway's
+                    said["canal"] = "plugnotas"
+                    await add_company(database, CompanyForm(**said), None, REGISTRY, issuer.endereco)
+                else:
+                    await add_company(database, CompanyForm(**said), canal, REGISTRY)
             await channel.ready(database, world)
         zygote = Zygote(interpreter_environment(), home, program)
         stack.callback(zygote.close)
