@@ -278,7 +278,7 @@ class Sefaz:
             return NotSent("its protocol is not known")
         texto = single_line(motivo.texto)
         said = texto if len(texto) >= _REASON else f"Cancelamento a pedido do emitente: {texto}"
-        authorised = datetime.fromisoformat(info.findtext(f"{{{NS}}}dhRecbto") or "")
+        authorised = datetime.fromisoformat(info.findtext(f"{{{NS}}}dhRecbto") or _EVER.isoformat())
         asked = {"cancelamento": str(chave), "protocolo": protocolo, "motivo": said, "desde": authorised}
         result = await self._made(chave, CallKind.CANCELLATION, "NFeRecepcaoEvento4", asked)
         return outcome.cancel_outcome(result, chave) if isinstance(result, Answer | NoAnswerError) else result
