@@ -120,7 +120,8 @@ SECONDS: Final = {
 CHANCES: Final = {Fault.NO_NUMBER: 0.02, Fault.READ_LAG: 0.2}
 # How old a send is at its first absence, and how far the second lies from it: past a frozen worker's 22 s and ``LATE``.
 ABSENCES: Final = (34.0, 4.0)
-LADDER: Final = (6.0, 12.0, 20.0, 30.0)  # seconds; of eight questions an hour some are left when the storm is over
+# Seconds. A key's eight questions an hour outlast the storm: three tell a sending's absence, as few as in earnest.
+LADDER: Final = (8.0, 30.0, 30.0, 60.0, 120.0, 240.0)
 PROCESSING: Final = 0.1  # seconds
 
 
