@@ -38,12 +38,16 @@ _SHOWN: Final = 20  # rows that are refused, each with its sentence
 async def add(database: Database, cnpj: str, dados: Mapping[str, str]) -> list[str]:
     """Keep one product of the company with a CNPJ as typed (texts by column). Raises ``CommandRefusedError``."""
     async with database.transaction() as connection:
-        company = await company_of(connection, cnpj)
-        try:
-            novo = checked(dict(dados), company.regime)
-        except ProdutoInvalido as error:
-            raise CommandRefusedError(f"--{error.campo} {dados.get(error.campo, '')}: {error}. Nada mudou.") from error
-        await _keep(connection, company, [novo], COMMAND_LINE)
+        return await add_to(connection, await company_of(connection, cnpj), dados, COMMAND_LINE)
+
+
+async def add_to(connection: Connection, company: Any, dados: Mapping[str, str], author: Author) -> list[str]:
+    """Keep one product of a company (its row), as typed. Raises ``CommandRefusedError``."""
+    try:
+        novo = checked(dict(dados), company.regime)
+    except ProdutoInvalido as error:
+        raise CommandRefusedError(f"{error.campo} {dados.get(error.campo, '')}: {error}. Nada mudou.") from error
+    await keep(connection, company, [novo], author)
     return [f"{company.razao_social}: {novo.codigo} – {novo.texto}, {formata_brl(novo.preco)} por {novo.unidade}."]
 
 
@@ -56,7 +60,7 @@ async def import_file(database: Database, cnpj: str, file: Path) -> list[str]:
     async with database.transaction() as connection:
         company = await company_of(connection, cnpj)
         novos = read_list(file.name, content, company.regime)
-        await _keep(connection, company, novos, COMMAND_LINE)
+        await keep(connection, company, novos, COMMAND_LINE)
     return [f"{company.razao_social}: {len(novos)} produtos guardados."]
 
 
@@ -76,10 +80,14 @@ async def show(database: Database, cnpj: str) -> list[str]:
 async def remove(database: Database, cnpj: str, codigo: str) -> list[str]:
     """Take one product away. Raises ``CommandRefusedError``."""
     async with database.transaction() as connection:
-        company = await company_of(connection, cnpj)
-        if not await goods.remove(connection, company.id, codigo):
-            raise CommandRefusedError(f"{company.razao_social} não tem o produto {codigo}. Nada mudou.")
-        await audit.write_by(connection, COMMAND_LINE, "tirou produto", company.id, {"codigo": codigo})
+        return await remove_from(connection, await company_of(connection, cnpj), codigo, COMMAND_LINE)
+
+
+async def remove_from(connection: Connection, company: Any, codigo: str, author: Author) -> list[str]:
+    """Take one product of a company (its row) away. Raises ``CommandRefusedError``."""
+    if not await goods.remove(connection, company.id, codigo):
+        raise CommandRefusedError(f"{company.razao_social} não tem o produto {codigo}. Nada mudou.")
+    await audit.write_by(connection, author, "tirou produto", company.id, {"codigo": codigo})
     return [f"{company.razao_social}: {codigo} não é mais oferecido; as notas já emitidas ficam como são."]
 
 
@@ -183,7 +191,8 @@ def _header(rows: Sequence[Sequence[str]]) -> list[str]:
     return header
 
 
-async def _keep(connection: Connection, company: Any, novos: Sequence[Produto], author: Author) -> None:
+async def keep(connection: Connection, company: Any, novos: Sequence[Produto], author: Author) -> None:
+    """Keep products of a company (its row), those of a known code anew. Raises ``CommandRefusedError``."""
     if await goods.keep(connection, company.id, novos) > MOST:
         raise CommandRefusedError(f"Uma empresa tem até {MOST} produtos. Nada mudou.")
     texts = Counter(each.texto.casefold() for each in await goods.of_company(connection, company.id))

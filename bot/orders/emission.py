@@ -209,7 +209,9 @@ class Clearance:
         andamento, resta = count_earlier(tarefa.andamento, agora, ausentes)
         if not resta:
             return None
-        return await self._wait(replace(tarefa, andamento=andamento), resta.total_seconds(), "tentativa_anterior")
+        counted = andamento.ausente_desde is not None  # else to ask anew about itself would end the count, for ever
+        atual = replace(tarefa, andamento=andamento)
+        return await self._wait(atual, resta.total_seconds(), "tentativa_anterior", fresh=counted)
 
     async def _asked(self, anterior: Anterior, tarefa: Tarefa, anteriores: Sequence[Anterior]) -> Parecer:
         gateway = self._channels.of(anterior.canal)
@@ -229,11 +231,11 @@ class Clearance:
         log.info("earlier_attempt", id_integracao=andamento.id_integracao, resultado=achado.value)
         return achado
 
-    async def _wait(self, tarefa: Tarefa, seconds: float, why: Retida) -> Passo:
+    async def _wait(self, tarefa: Tarefa, seconds: float, why: Retida, *, fresh: bool = False) -> Passo:
         async with self._database.transaction() as connection:
             agora = await database_now(connection)
         atual = replace(tarefa.andamento, status=StatusEmissao.PENDENTE)
-        return without_call(atual, seconds, why, agora, self._policy(tarefa))
+        return without_call(atual, seconds, why, agora, self._policy(tarefa), fresh=fresh)
 
     def _policy(self, tarefa: Tarefa) -> Politica:
         return self._politica.de(self._channels.of(tarefa.canal).natureza)

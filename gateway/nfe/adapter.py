@@ -26,7 +26,7 @@ from gateway.nacional.dps import short_reference
 from gateway.nacional.layouts import parse
 from gateway.nacional.processes.danfse import DanfsePool
 from gateway.nacional.processes.signing_process import Signed, Signers, SigningError
-from gateway.nfe import outcome, sale
+from gateway.nfe import layouts, outcome, sale
 from gateway.nfe.document import consulta, lot, wrapped
 from gateway.nfe.layouts import NS, states
 from gateway.nfe.sale import MODELS, Maker, NotaInvalida, Rules, chave_of, moment_of, note_of
@@ -278,7 +278,7 @@ class Sefaz:
             return NotSent("its protocol is not known")
         texto = single_line(motivo.texto)
         said = texto if len(texto) >= _REASON else f"Cancelamento a pedido do emitente: {texto}"
-        authorised = datetime.fromisoformat(info.findtext(f"{{{NS}}}dhRecbto") or "")
+        authorised = datetime.fromisoformat(info.findtext(f"{{{NS}}}dhRecbto") or _EVER.isoformat())
         asked = {"cancelamento": str(chave), "protocolo": protocolo, "motivo": said, "desde": authorised}
         result = await self._made(chave, CallKind.CANCELLATION, "NFeRecepcaoEvento4", asked)
         return outcome.cancel_outcome(result, chave) if isinstance(result, Answer | NoAnswerError) else result
@@ -388,21 +388,21 @@ def unfit(company: Mapping[str, Any]) -> str | None:
 
 
 def addresses(base: str, hosts: Path | None, name: str, ambiente: Ambiente) -> Callable[[str, str], str]:
-    """Return where each service of a state is: under ``base``, else in ``hosts`` (UF, model, environment, service)."""
+    """Return where each service of a state is: under ``base``, else as ``hosts`` says, else as our own table does.
+
+    ``hosts`` is by UF, model, environment and service; a UF that it does not name is looked up in the table.
+    """
     told: dict[str, Any] = json.loads(hosts.read_text(encoding="utf-8")) if hosts else {}
-    by_ibge = {estado.ibge: estado.code for estado in states().values()}
-    return partial(_address, base.rstrip("/"), told, by_ibge, name, ambiente)
+    known = {uf.ibge: told.get(uf.code) or layouts.hosts()[uf.authorizer(MODELS[name])] for uf in states().values()}
+    return partial(_address, base.rstrip("/"), known, MODELS[name], ambiente)
 
 
-def _address(
-    base: str, told: Mapping[str, Any], by_ibge: Mapping[str, str], name: str, ambiente: Ambiente, uf: str, servico: str
-) -> str:
+def _address(base: str, known: Mapping[str, Any], modelo: str, ambiente: Ambiente, uf: str, servico: str) -> str:
     if base:
         return f"{base}/{servico}"
-    estado = by_ibge.get(uf, uf)
-    found = told.get(estado, {}).get(MODELS[name], {}).get(ambiente.value, {}).get(servico)
+    found = known.get(uf, {}).get(modelo, {}).get(ambiente.value, {}).get(servico)
     if not isinstance(found, str) or not re.fullmatch(r"https://\S+/\S+", found):
-        raise ValueError(f"o endereço da Secretaria da Fazenda de {estado} não está configurado; o suporte resolve")
+        raise ValueError(f"o endereço da Secretaria da Fazenda do estado {uf} não está configurado; o suporte resolve")
     return found
 
 

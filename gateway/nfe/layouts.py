@@ -129,6 +129,13 @@ class UF:
 
 
 @cache
+def hosts() -> dict[str, Any]:
+    """Return addresses by authorizer, model, environment and service, as ``hosts.json`` has them; never tried."""
+    told = json.loads(Path(__file__).with_name("hosts.json").read_text(encoding="utf-8"))
+    return dict(told["hosts"])
+
+
+@cache
 def states() -> dict[str, UF]:
     """Return the states by their two letters, as ``states.json`` has them; its head says of which day and whose."""
     told = json.loads(Path(__file__).with_name("states.json").read_text(encoding="utf-8"))["states"]

@@ -49,6 +49,7 @@ _PRESENCE: Final[Mapping[str, frozenset[str]]] = {
 DELIVERED: Final = "4"
 FAR: Final = frozenset({"2", "4", "9"})  # asks for indIntermed
 _MOST_ITEMS: Final = 990
+_NAME: Final = 60  # letters of a name (xNome); a longer one is cut
 _MOST_QUANTITY: Final = Decimal(1_000_000)
 _MOST_MONEY: Final = Decimal(10) ** 13
 _NAMELESS: Final = Decimal(10_000)  # BRL; an NFC-e from here on names its customer (750)
@@ -241,7 +242,7 @@ def note_of(what: DocumentoProduto, ambiente: Ambiente, emissao: datetime, maker
     who, chave = what.tomador, chave_of(what)
     buyer = Destinatario(
         documento=who.documento,
-        nome=who.razao_social or ("CONSUMIDOR" if chave.modelo == NFCE else ""),
+        nome=(who.razao_social or ("CONSUMIDOR" if chave.modelo == NFCE else ""))[:_NAME].rstrip(),
         endereco=who.endereco if chave.modelo == NFE else None,
         email=who.email,
     )
@@ -251,7 +252,7 @@ def note_of(what: DocumentoProduto, ambiente: Ambiente, emissao: datetime, maker
         ambiente=ambiente,
         emitente=Emitente(
             cnpj=what.prestador.cnpj,
-            razao_social=what.prestador.razao_social[:60].rstrip(),
+            razao_social=what.prestador.razao_social[:_NAME].rstrip(),
             inscricao_estadual=what.inscricao_estadual,
             regime=what.prestador.regime,
             endereco=what.endereco,

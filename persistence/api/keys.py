@@ -89,6 +89,7 @@ SCOPES: Final = frozenset(
         *("propostas:ler", "propostas:escrever", "propostas:submeter"),
         *("lotes:ler", "lotes:escrever", "lotes:confirmar"),
         *("webhooks:ler", "webhooks:escrever"),
+        *("produtos:ler", "produtos:escrever"),
     }
 )
 SECRET_BYTES: Final = 32

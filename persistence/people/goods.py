@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
+from persistence.fiscal.attempts import RAISED
 from persistence.people.channels import canal_of
 from persistence.tables import empresa, empresa_comercio, produtos
 from state_machine.cancellation.machine import StatusNota
@@ -120,6 +121,7 @@ LEFT JOIN LATERAL (
         coalesce(bool_or(n.status = '{StatusNota.CANCELADO}'), false) AS cancelada, (
             SELECT count(*) FROM gateway_tentativas t
             WHERE t.emissao_id = ANY(array_agg(e.id)) AND t.operacao = 'find' AND t.em > now() - interval '1 hour'
+                AND (t.pedido IS NOT NULL OR t.resultado = '{RAISED}')  -- else no question left us
         ) AS consultas
     FROM nfse_emissao e LEFT JOIN LATERAL unnest(e.bytes_antes || e.bytes) AS v (bytes) ON true
     LEFT JOIN nfse_processada n ON n.emissao_id = e.id

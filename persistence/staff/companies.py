@@ -11,11 +11,12 @@ from persistence.access.accounts import Alcance
 from persistence.db.connection import Connection
 from persistence.fiscal.history import issued
 from persistence.national import elsewhere
-from persistence.people import certificates, services
+from persistence.people import certificates, goods, services
 from persistence.people.companies import company_columns
 from persistence.staff.queue import Filtros, needing_eyes
 from persistence.tables import conversas, empresa, usuario
 from state_machine.catalogue.records import Emitidas
+from state_machine.goods import Produto
 from state_machine.services.codes import Servico
 from state_machine.values.local_time import SAO_PAULO, MesOuAno
 
@@ -37,7 +38,8 @@ _COMPANY = certificates.with_certificate(empresa, *company_columns(), _PEOPLE_CO
 class CompanyPage:
     """One company: its row with channel and certificate, codes, people, the month's notes, sessions that need eyes.
 
-    ``de_fora``: notes that others issued for it. ``series``: those of ours that somebody else uses.
+    ``de_fora``: notes that others issued for it. ``series``: those of ours that somebody else uses. ``produtos``:
+    ``None`` where it sells no goods.
     """
 
     linha: Any
@@ -48,6 +50,7 @@ class CompanyPage:
     abertas: list[Any]
     de_fora: list[Any]
     series: list[Any]
+    produtos: tuple[Produto, ...] | None
 
 
 async def page(connection: Connection, alcance: Alcance, nome: str, antes: int | None, limite: int) -> list[Any]:
@@ -90,6 +93,7 @@ async def one(connection: Connection, alcance: Alcance, empresa_id: int) -> Comp
         await needing_eyes(connection, alcance, Filtros(empresa_id=empresa_id), TROUBLE + 1),
         await elsewhere.newest(connection, empresa_id, OUTSIDE + 1),
         await elsewhere.taken(connection, empresa_id),
+        await goods.of_company(connection, empresa_id) if await goods.seller(connection, empresa_id) else None,
     )
 
 

@@ -15,6 +15,8 @@ class Selection(StrEnum):
     PLUGNOTAS = "plugnotas"
     NACIONAL = "nacional"
     PAULISTANA = "paulistana"
+    NFE = "nfe"
+    NFCE = "nfce"
     AMBOS = "ambos"  # the first two
     TODOS = "todos"
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from proofs.sandbox.cnpj_register import companies
+from state_machine.documents import Endereco
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +38,46 @@ class Issuer:
     ind_op: str | None = None
     class_trib: str | None = None
     canal: str = "plugnotas"
+    mercado: tuple[str, ...] = ()
+    inscricao_estadual: str | None = None
+    serie_nfe: int | None = None
+    primeiro_nfe: int | None = None
+    serie_nfce: int | None = None
+    primeiro_nfce: int | None = None
+    endereco: Endereco | None = None
+
+    @property
+    def series(self) -> dict[str, int]:
+        """The first number of each series that Prosa counts."""
+        said = {self.serie_rps: self.primeiro_rps, str(self.serie_nfe): self.primeiro_nfe}
+        said[str(self.serie_nfce)] = self.primeiro_nfce
+        return {serie: first or 1 for serie, first in said.items() if serie not in {None, "", "None"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Good:
+    """A product that every shop of the storm sells, and what people call several of it; ``preco`` in BRL."""
+
+    codigo: str
+    texto: str
+    varios: str
+    ncm: str
+    preco: Decimal
+
+
+# A price of 80.07 makes of every quantity a total of its own.
+GOODS: Final = (
+    Good("P1", "Caneca", "canecas", "69120000", Decimal("35.00")),
+    Good("P2", "Camiseta", "camisetas", "61091000", Decimal("80.07")),
+)
+CONSUMERS: Final = {  # by CPF: made up, with check digits that hold
+    "52998224725": "Ana Souza",
+    "11144477735": "Bruno Lima",
+    "39053344705": "Carla Mendes",
+}
+HANDED_SAID = 0.4  # of the consumers: they say at once that the goods were handed over
+LONGEST_NAME = 60  # letters, of a customer in a document of goods: whose is longer is asked for a shorter one
+MOST_OF_THE_FIRST, LEAST_OF_THE_SECOND = 9, 20  # of a product
 
 
 SERVICES = (  # as people write them; letters that a fiscal layout takes as they are
@@ -77,7 +120,8 @@ class Wish:
     whom the authority issues nothing. ``toques`` are the pauses in seconds before each tap on Confirmar;
     ``toca_antiga``: taps the outdated summary too; ``palavra``: confirms with this word instead. ``cancela``: has the
     note cancelled once it is there. ``trocado``: the amount of a first note, whose place another one takes.
-    ``proposta``: another system of the company proposes it, and they only confirm.
+    ``proposta``: another system of the company proposes it, and they only confirm. ``itens`` are the quantities of
+    ``GOODS``, said by ``dito`` ("" for a service); ``servico`` then has the lines of the summary.
     """
 
     who: str
@@ -96,6 +140,8 @@ class Wish:
     cancela: bool = False
     trocado: Decimal | None = None
     proposta: bool = False
+    itens: tuple[int, ...] = ()
+    dito: str = ""
 
 
 def wishes(plan: Plan, issuers: Sequence[Issuer], tomadores: Sequence[str], recusados: Sequence[str]) -> list[Wish]:
@@ -109,11 +155,17 @@ def wishes(plan: Plan, issuers: Sequence[Issuer], tomadores: Sequence[str], recu
         _wish(number, issuers[number % len(issuers)], chance, tomadores, recusados, early=number < early)
         for number in range(plan.emissions)
     ]
+    chance = random.Random(f"{plan.seed}|goods")  # noqa: S311 - seeded on purpose
+    found = [
+        _of_goods(wish, number, chance, tomadores) if wish.emitente.mercado else wish
+        for number, wish in enumerate(found)
+    ]
     chance = random.Random(f"{plan.seed}|replacing")  # noqa: S311 - likewise
     may = [each for each in found[:early] if (each.emitente.canal, each.emitente.regime) == MAY_REPLACE]
     replaced = {each.who: _replaced(each) for each in may if chance.random() < REPLACING}
     chance = random.Random(f"{plan.seed}|proposing")  # noqa: S311 - likewise
     proposed = {each.who: _proposed(each) for each in found[:early] if chance.random() < PROPOSED}
+    proposed = {who: wish for who, wish in proposed.items() if not wish.emitente.mercado}  # the API has services alone
     return [replaced.get(each.who) or proposed.get(each.who, each) for each in found]
 
 
@@ -135,6 +187,66 @@ def _proposed(wish: Wish) -> Wish:
         palavra=None,
         toca_antiga=False,
         proposta=True,
+    )
+
+
+def name_of(documento: str) -> str:
+    """Return the name of a customer of the crowd."""
+    return CONSUMERS.get(documento) or str(companies()[documento]["razao_social"])
+
+
+def lines_of(itens: Sequence[int]) -> str:
+    """Return what a summary shows of these quantities of ``GOODS``."""
+    pairs = zip(itens, GOODS, strict=True)
+    return "\n".join(f"{n} {each.texto} × R$ {_brl(each.preco)} = R$ {_brl(n * each.preco)}" for n, each in pairs)
+
+
+def total_of(itens: Sequence[int]) -> Decimal:
+    """Return what these quantities of ``GOODS`` cost, in BRL."""
+    return sum((n * each.preco for n, each in zip(itens, GOODS, strict=True)), Decimal(0))
+
+
+def _brl(valor: Decimal) -> str:
+    return f"{valor:,.2f}".translate(str.maketrans(",.", ".,"))
+
+
+def _of_goods(wish: Wish, number: int, chance: random.Random, tomadores: Sequence[str]) -> Wish:
+    """Return somebody who wants goods instead: of a company of the shop's state, or of a consumer who has them."""
+    itens = chance.randint(2, MOST_OF_THE_FIRST), LEAST_OF_THE_SECOND + number
+    shop = wish.emitente
+    if shop.canal == "nfce":
+        tomador = chance.choice(sorted(CONSUMERS))
+        dito = chance.choice(
+            (
+                "nota de {itens} pra {nome}, cpf {doc}",
+                "faz uma nota de {itens} para {nome}, cpf {doc}",
+                "preciso da nota de {itens} pra {nome} cpf {doc}",
+            )
+        )
+        dito += ", entreguei em mãos" if chance.random() < HANDED_SAID else ""
+    else:
+        near = [each for each in tomadores if shop.endereco and companies()[each]["uf"] == shop.endereco.estado]
+        near = [each for each in near if len(name_of(each)) <= LONGEST_NAME]
+        tomador = chance.choice(near)
+        dito = chance.choice(
+            (
+                "nota de {itens} pra {doc}",
+                "faz uma nota de {itens} para o cnpj {doc}",
+                "preciso da nota de {itens}, cliente {doc}",
+            )
+        )
+    valor = total_of(itens)
+    return replace(
+        wish,
+        valor=valor,
+        tomador=tomador,
+        servico=lines_of(itens),
+        antes=valor + GOODS[0].preco if wish.antes else None,
+        data=None,
+        competencia=None,
+        recusado=None,
+        itens=itens,
+        dito=dito,
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from proofs.sandbox.cnpj_register import CLOSED, companies
 from proofs.storm.channels.table import CHANNELS
+from proofs.storm.crowd import CONSUMERS, GOODS, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,9 +33,10 @@ REPLACE = "substituir:"
 REFUSAL = "não foi aceita"
 REPLACES = "Substitui a nota"  # in a summary
 NAMELESS = "o nome do cliente"  # in a question: on a channel that issues nothing without it
+HANDED = "em mãos?"  # in a question: of a person who buys goods
 HOMELESS = re.compile("o endereço do cliente|serviço de CEP")  # likewise, and where its CEP was not answered
 LATER = 20.0  # seconds before somebody says the address again
-NUMBER = re.compile(r"NFS-e (\d+) autorizada")
+NUMBER = re.compile(r"NF[SC]?-e (\d+) autorizada")
 
 
 def customers() -> list[str]:
@@ -70,10 +72,20 @@ def address(row: Mapping[str, Any]) -> str:
 
 def order(wish: Wish) -> str:
     """Return the first message, with everything that this person says at once."""
+    if wish.itens:
+        said = wish.dito.format(itens=items(wish), nome=name_of(wish.tomador), doc=wish.tomador)
+        return f"{said}, email {wish.email}" if wish.email else said
     extras = (("data do serviço", wish.data), ("competência", wish.competencia), ("email", wish.email))
     said = "".join(f", {name} {value}" for name, value in extras if value)
     to = wish.recusado or wish.tomador
     return f"faz uma nota de {brl(wish.antes or wish.trocado or wish.valor)} pra {to}, {wish.servico}{said}"
+
+
+def items(wish: Wish) -> str:
+    """Return the goods as people say them, one mug too many where they correct themselves."""
+    first, second = wish.itens
+    more = 1 if wish.antes is not None else 0
+    return f"{first + more} {GOODS[0].varios} e {second} {GOODS[1].varios}"
 
 
 class Person:
@@ -100,7 +112,10 @@ class Person:
         summary = await self._summary()
         if wish.antes is not None:
             old = summary
-            await self._say(f"na verdade o valor é {brl(wish.valor)}")
+            right = (
+                f"são {wish.itens[0]} {GOODS[0].varios}" if wish.itens else f"na verdade o valor é {brl(wish.valor)}"
+            )
+            await self._say(right)
             summary = await self._summary(other_than=old, shows=f"R$ {brl(wish.valor)}")
             if wish.toca_antiga:
                 await self._tap(old, CONFIRM)
@@ -200,7 +215,7 @@ class Person:
 
         def fits(b: Bubble) -> bool:
             name = b.attachment.filename if b.attachment is not None else ""
-            return name.endswith(suffix) and name != f"NFSe-{other_than}{suffix}"
+            return name.endswith(suffix) and not name.endswith(f"e-{other_than}{suffix}")
 
         return await self._see(fits, LONG_PATIENCE)
 
@@ -246,21 +261,23 @@ class Person:
         if [b.id for b in self._meta.bubbles(self._wish.who) if b.side == "bot"][-1] != question.id:
             return
         customer = self._wish.tomador if self._asked_again else self._wish.recusado or self._wish.tomador
-        row = companies()[customer]
         if NAMELESS in question.text:
-            await self._say(row["razao_social"])
+            await self._say(name_of(customer))
             return
+        if customer in CONSUMERS:
+            return
+        row = companies()[customer]
         await asyncio.sleep(self._waits)
         self._waits = LATER
         await self._say(address(row))
 
     async def _take(self, question: Bubble) -> None:
-        """Answer what a doubtful amount is: yes where it is the one that was said."""
+        """Say yes to a doubtful amount where it is the one that was said, and that the goods were handed over."""
         said = {
             brl(amount) for amount in (self._wish.valor, self._wish.antes, self._wish.trocado) if amount is not None
         }
         self._taken |= {button.id for button in question.buttons}
-        if any(f"R$ {amount}, é isso?" in question.text for amount in said):
+        if any(f"R$ {amount}, é isso?" in question.text for amount in said) or HANDED in question.text:
             await self._tap(question, TAKE)
 
     async def _reply(self) -> None:

@@ -50,7 +50,9 @@ KILLS = frozenset({Kind.KILL_WORKER, Kind.KILL_WEB})
 WEIGHTS = {Kind.KILL_WORKER: 45, Kind.KILL_WEB: 28, Kind.FREEZE: 5, Kind.DATABASE: 8, Kind.FLUSH: 14}
 FORGETTING = (Kind.RESTORE, Kind.FAILOVER)
 # Blows that only a storm with this channel has; those of no weight come by demand alone: people ask again after each.
-OF_CHANNEL = dict.fromkeys(("nacional", "paulistana"), {Kind.CERTIFICATE: 4} | dict.fromkeys(FORGETTING, 0))
+OF_CHANNEL = dict.fromkeys(
+    ("nacional", "paulistana", "nfe", "nfce"), {Kind.CERTIFICATE: 4} | dict.fromkeys(FORGETTING, 0)
+)
 
 
 @dataclass(frozen=True, slots=True)

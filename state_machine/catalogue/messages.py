@@ -240,7 +240,7 @@ def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:
 def falhou() -> Mensagem:
     """A definite technical failure: who looks after it, and what not to do."""
     return Mensagem(
-        "Não consegui concluir esta nota; a equipe já foi avisada. "
+        "Não consegui concluir esta nota por um problema técnico; a equipe já foi avisada. "
         "Não precisa mandar de novo: se sair, você recebe aqui."
     )
 

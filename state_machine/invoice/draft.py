@@ -484,10 +484,12 @@ def _leituras(doubt: Doubt) -> tuple[str, ...]:
 def mudancas(antes: Rascunho, depois: Rascunho) -> tuple[tuple[Campo, str, str], ...]:
     """List the fields whose validated value changed from one value to another: (field, old, new).
 
-    Where the register names the client, what the user calls it is not shown, so that its change is none.
+    Where the register names the client, what the user calls it is not shown, so that its change is none;
+    of goods the items are named, and no service.
     """
-    do_cadastro = {Campo.NOME} if antes.cadastro or depois.cadastro else set()
+    de_outrem = {Campo.NOME} if antes.cadastro or depois.cadastro else set()
+    de_outrem |= {Campo.DESCRICAO} if antes.produtos and depois.produtos else set()
     lidos = zip(FIELDS, antes.lidos, depois.lidos, strict=True)
-    outros = [c for c, velho, novo in lidos if velho is not novo and c not in do_cadastro]
+    outros = [c for c, velho, novo in lidos if velho is not novo and c not in de_outrem]
     pares = ((c, antes.validado(c), depois.validado(c)) for c in outros)
     return tuple((c, velho, novo) for c, velho, novo in pares if velho and novo and velho != novo)

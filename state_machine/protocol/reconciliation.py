@@ -193,9 +193,14 @@ def in_doubt(andamento: Andamento) -> Andamento:
     return replace(andamento, status=StatusEmissao.DESCONHECIDO, duvida=True)
 
 
-def without_call(andamento: Andamento, espera: float, retida: Retida, agora: datetime, politica: Politica) -> Passo:
-    """Decide when nothing may be called for ``espera`` seconds: nothing counts as an attempt, nobody is forgotten."""
-    andamento = _put_off(andamento, politica)
+def without_call(
+    andamento: Andamento, espera: float, retida: Retida, agora: datetime, politica: Politica, *, fresh: bool = False
+) -> Passo:
+    """Decide when nothing may be called for ``espera`` seconds: nothing counts as an attempt, nobody is forgotten.
+
+    ``fresh``: its own absence was seen just now and holds for so long.
+    """
+    andamento = andamento if fresh else _put_off(andamento, politica)
     if retida in CAUSAS and not andamento.asked:
         andamento = replace(andamento, retida=retida)
     if not andamento.avisado and (ate_avisar := (politica.avisar_apos - (agora - andamento.criado_em))) > timedelta(0):

@@ -136,6 +136,46 @@ class Stage(Scene):
         assert len(created) == len(await self.notes(person)) == 1
 
 
+@asynccontextmanager
+async def killed_at_each(stage: Stage, left: list[tuple[str, str]]) -> AsyncIterator[None]:
+    """Inside, the process is killed at each of these moments in turn, and another one goes on; ``left`` empties.
+
+    A moment is a fact of a simulator's book with some words in it, before whoever caused it hears the answer.
+    """
+    struck: asyncio.Queue[None] = asyncio.Queue()
+
+    def look(record: Record) -> None:
+        prosa = stage.started[-1]
+        if left and prosa.running and record.kind == left[0][0] and left[0][1] in _words(record):
+            prosa.strike()
+            left.pop(0)
+            struck.put_nowait(None)
+
+    async def revive() -> None:
+        while True:
+            await struck.get()
+            await stage.started[-1].ended()
+            await stage.leases_run_out()
+            await stage.start()
+
+    hushes = [simulator.ledger.listen(look) for simulator in stage.world.simulators]
+    reviving = asyncio.create_task(revive())
+    try:
+        async with waits_passing(stage, doubts=True):
+            yield
+    finally:
+        reviving.cancel()
+        for hush in hushes:
+            hush()
+
+
+def _words(record: Record) -> str:
+    payload = record.data.get("payload", {})
+    shown = payload.get("interactive", {}).get("body", {}).get("text", "")
+    of_note = (str(record.data.get(name, "")) for name in ("valor", "operation"))
+    return "\n".join((*of_note, shown, str(payload.get("document", ""))))
+
+
 def trap(simulator: Simulator, fault: str, **setting: Any) -> Callable[[], Awaitable[Record]]:
     """Set a fault; what is returned waits for its first strike from now on."""
     set_at = len(simulator.ledger.of())

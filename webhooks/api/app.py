@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from operations.month import MIME, Mes, MonthError, month_named
 from persistence.db.connection import is_outage
-from webhooks.api import batches, hooks
+from webhooks.api import batches, hooks, items
 from webhooks.api.batches import Confirmacao, LinhaResposta, ListaNova, LoteResposta
 from webhooks.api.call import DEPS, ApiCall, ApiDeps, PageQuery, as_json, caller, company
 from webhooks.api.openapi import FORM, Route, openapi
@@ -157,6 +157,18 @@ ROUTES: Final[Mapping[str, Mapping[str, Route]]] = {
             answer=LoteResposta,
             refuses=("revisao_diferente", "sem_servidor_de_email", "ambiente_mudou", "emails_demais"),
         )
+    },
+    "/produtos": {"GET": Route(escopo="produtos:ler", act=items.show_products, answer=items.ProdutosResposta)},
+    "/produtos/{codigo:[0-9A-Za-z._-]{1,60}}": {
+        "PUT": Route(
+            escopo="produtos:escrever",
+            act=items.keep_product,
+            body=items.ProdutoNovo,
+            keyed=False,
+            answer=items.ProdutoResposta,
+            refuses=("produto_recusado",),
+        ),
+        "DELETE": Route(escopo="produtos:escrever", act=items.remove_product, answer=(), status=(204,)),
     },
     "/webhooks": {
         "GET": Route(escopo="webhooks:ler", act=hooks.show_all, answer=hooks.WebhooksResposta),

@@ -1,4 +1,4 @@
-"""Items of a proposal of goods: what callers send, and what the company's products make of it."""
+"""Goods: the company's products, and the items of a proposal that callers send of them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, ValidationInfo, model_validator
+from aiohttp import web
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
+from operations import goods as operations
+from operations.protocol import CommandRefusedError
+from persistence.audit.records import Author
 from persistence.db.connection import Connection
 from persistence.people import companies, goods
 from state_machine.goods import COLUNAS, Item, ProdutoInvalido, checked, dump, itens, preco, quantidade, resumida, total
 from state_machine.invoice.draft import CPF_DIGITS
-from webhooks.api.call import ApiCall, Corpo
+from webhooks.api.call import ApiCall, Corpo, as_json, validated
 from webhooks.api.problems import ProblemError, field
 
 _QUANTITY: Final = r"(?=.*[1-9])[0-9]{1,6}(?:\.[0-9]{1,4})?"
@@ -35,6 +40,11 @@ def _shaped(pattern: str) -> AfterValidator:
 
 
 Codigo = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z._/\-]{1,60}$")]
+Texto = Annotated[str, StringConstraints(pattern="^[!-~¡-ÿ](?:[ -~¡-ÿ]{0,118}[!-~¡-ÿ])?$")]
+Ncm = Annotated[str, StringConstraints(pattern="^[0-9]{8}$")]
+Cfop = Annotated[str, StringConstraints(pattern="^5[0-9]{3}$")]
+Csosn = Annotated[str, StringConstraints(pattern="^[0-9]{3}$")]
+Unidade = Annotated[str, StringConstraints(pattern="^[0-9A-Za-z]{1,6}$")]
 Quantidade = Annotated[str, _shaped(_QUANTITY), Field(json_schema_extra={"pattern": f"^{_QUANTITY}$"})]
 Preco = Annotated[str, _shaped(_PRICE), Field(json_schema_extra={"pattern": f"^{_PRICE}$"})]
 
@@ -63,11 +73,11 @@ class ItemNovo(Corpo):
     produto: Codigo | None = None
     quantidade: Quantidade
     codigo: Codigo | None = None
-    texto: Annotated[str, StringConstraints(pattern="^[!-~¡-ÿ](?:[ -~¡-ÿ]{0,118}[!-~¡-ÿ])?$")] | None = None
-    ncm: Annotated[str, StringConstraints(pattern="^[0-9]{8}$")] | None = None
-    cfop: Annotated[str, StringConstraints(pattern="^5[0-9]{3}$")] | None = None
-    csosn: Annotated[str, StringConstraints(pattern="^[0-9]{3}$")] | None = None
-    unidade: Annotated[str, StringConstraints(pattern="^[0-9A-Za-z]{1,6}$")] | None = None
+    texto: Texto | None = None
+    ncm: Ncm | None = None
+    cfop: Cfop | None = None
+    csosn: Csosn | None = None
+    unidade: Unidade | None = None
     preco: Preco | None = None
 
     @model_validator(mode="after")
@@ -79,6 +89,76 @@ class ItemNovo(Corpo):
         if self.produto is not None and told not in ([], ["preco"]):
             raise PydanticCustomError("item", "com o produto, só o preço pode ser outro")
         return self
+
+
+class ProdutoNovo(Corpo):
+    """A product of the company; its code is in the address."""
+
+    texto: Texto
+    ncm: Ncm
+    cfop: Cfop
+    csosn: Csosn
+    unidade: Unidade
+    preco: Preco
+
+
+class ProdutoResposta(BaseModel):
+    """A product as it is kept: ``preco`` of one ``unidade``, in BRL."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    codigo: str
+    texto: str
+    ncm: str
+    cfop: str
+    csosn: str
+    unidade: str
+    preco: Decimal
+
+
+class ProdutosResposta(BaseModel):
+    """All products of the company, by their code."""
+
+    itens: list[ProdutoResposta]
+
+
+async def show_products(call: ApiCall) -> web.Response:
+    """Show the company's products by their code."""
+    async with call.deps.database.alone() as connection:
+        known = await goods.of_company(connection, call.empresa_id)
+    shown = ProdutosResposta(itens=[ProdutoResposta.model_validate(each) for each in known])
+    return as_json(shown.model_dump(mode="json"))
+
+
+async def keep_product(call: ApiCall) -> web.Response:
+    """Keep a product under its code, anew where it is known. The same request twice leaves the same product."""
+    codigo = call.request.match_info["codigo"]
+    body, refused = validated(ProdutoNovo, await call.body())
+    if body is None:
+        raise refused
+    async with call.deps.database.transaction() as connection:
+        empresa, _ = await companies.get_company(connection, call.empresa_id)
+        try:
+            novo = checked({"codigo": codigo, **body.model_dump()}, empresa.regime)
+            await operations.keep(connection, empresa, [novo], Author(call.quem))
+        except ProdutoInvalido as error:
+            raise ProblemError(
+                "corpo_invalido", "Nada foi guardado.", erros=[field((error.campo,), "invalido", str(error))]
+            ) from error
+        except CommandRefusedError as error:
+            raise ProblemError("produto_recusado", str(error)) from error
+    return as_json(ProdutoResposta.model_validate(novo).model_dump(mode="json"))
+
+
+async def remove_product(call: ApiCall) -> web.Response:
+    """Take a product away; invoices keep their copy. Raises ``ProblemError`` 404."""
+    async with call.deps.database.transaction() as connection:
+        empresa, _ = await companies.get_company(connection, call.empresa_id)
+        try:
+            await operations.remove_from(connection, empresa, call.request.match_info["codigo"], Author(call.quem))
+        except CommandRefusedError:
+            raise ProblemError("nao_encontrado", "A empresa não tem este produto.") from None
+    return web.Response(status=204)
 
 
 MOST_ITEMS: Final = 150  # of one body, which has 64 KB

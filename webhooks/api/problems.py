@@ -41,6 +41,7 @@ PROBLEMAS: Final[Mapping[str, tuple[int, str]]] = {
     "sem_servidor_de_email": (409, "Esta instalação não envia e-mails"),
     "sem_chave_mestra": (409, "Esta instalação não guarda segredos"),
     "webhooks_demais": (409, "A empresa já tem todos os webhooks que pode"),
+    "produto_recusado": (409, "A empresa não pode ter este produto"),
     "sem_documento": (409, "Este documento da nota não se pode dar agora"),
     "corpo_grande": (413, "O corpo é grande demais"),
     "arquivo_grande": (413, "O arquivo é grande demais"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from proofs.storm.channels.goods import NFCE, NFE
 from proofs.storm.channels.nacional import NACIONAL
 from proofs.storm.channels.paulistana import PAULISTANA
 from proofs.storm.channels.plugnotas import PLUGNOTAS
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 
     from proofs.storm.channels.channel import Channel
 
-CHANNELS: Final[Mapping[str, Channel]] = {channel.name: channel for channel in (PLUGNOTAS, NACIONAL, PAULISTANA)}
+CHANNELS: Final[Mapping[str, Channel]] = {
+    channel.name: channel for channel in (PLUGNOTAS, NACIONAL, PAULISTANA, NFE, NFCE)
+}
 
 
 def channels_of(names: Iterable[str]) -> list[Channel]:

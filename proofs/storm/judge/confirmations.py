@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 CONFIRM, CANCEL = "confirmar:", "cancelar_sim:"
 NAMELESS = "*sem nome*"
 CUT = "…"
-LABELS = ("Cliente", "CNPJ", "CPF", "Valor", "Serviço", "Emitente", "E-mail", "Competência", "Data do serviço")
+LABELS = ("Cliente", "CNPJ", "CPF", "Valor", "Serviço", "Emitente", "E-mail", "Competência", "Data do serviço", "Tipo")
 LINE = re.compile(rf"^({'|'.join(LABELS)}): (.+)$", re.MULTILINE)
+ITEM = re.compile(r"^• (.+)$", re.MULTILINE)
 AMOUNT = re.compile(r"R\$ ([\d.]+,\d\d)")
 
 
@@ -33,6 +34,7 @@ AMOUNT = re.compile(r"R\$ ([\d.]+,\d\d)")
 class Seen:
     """The text of a summary, field by field; ``valor`` in BRL, ``documento`` bare, ``nome`` empty when it has none.
 
+    ``servico`` has the lines of the goods where the note is of goods; ``tipo`` is then "NF-e" or "NFC-e".
     ``competencia`` (MM/AAAA) and ``data`` (DD/MM/AAAA) as they stand there.
     """
 
@@ -44,6 +46,7 @@ class Seen:
     email: str | None
     competencia: str | None
     data: str | None
+    tipo: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,18 +170,20 @@ def read_summary(text: str) -> Seen | None:
     documents = [value for label, value in lines if label in {"CNPJ", "CPF"}]
     if len(found) != len(lines) or not amount or len(documents) != 1:
         return None
-    if not {"Cliente", "Serviço", "Emitente"} <= found.keys():
+    goods = "\n".join(ITEM.findall(text))
+    if not {"Cliente", "Emitente", "Tipo" if goods else "Serviço"} <= found.keys() or ("Serviço" in found and goods):
         return None
     nome = found["Cliente"]
     return Seen(
         valor=Decimal(amount[1].replace(".", "").replace(",", ".")),
         documento="".join(filter(str.isalnum, documents[0])),
         nome="" if nome.startswith(NAMELESS) else nome,
-        servico=found["Serviço"],
+        servico=goods or found["Serviço"],
         emitente=found["Emitente"],
         email=found.get("E-mail"),
         competencia=found.get("Competência"),
         data=found.get("Data do serviço"),
+        tipo=found["Tipo"].partition(" ")[0] if goods else None,
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from proofs.sandbox.faults import Fault
 from proofs.storm.channels.table import CHANNELS, channels_of
-from proofs.storm.crowd import MAY_REPLACE
+from proofs.storm.crowd import CONSUMERS, MAY_REPLACE
 from proofs.storm.judge.numbers import numbered, refused_numbers
 from proofs.storm.judge.webhooks import heard
 from proofs.storm.labels import KINDS, LABELS
@@ -32,7 +32,7 @@ HEARD = 0.5  # of the notes, at least: a webhook of the gateway was stored
 
 def unusable(evidence: Evidence) -> Iterator[str]:
     """Name what makes the evidence worthless, whatever it says."""
-    books = {"da Meta": evidence.meta, "do cadastro": evidence.register}
+    books = {"da Meta": evidence.meta} | ({"do cadastro": evidence.register} if _of_companies(evidence) else {})
     books |= {f"do canal {name}": book for name, book in evidence.books.items()}
     for name, book in books.items():
         yield from (f"livro {name}: {damage}" for damage in book.damage)
@@ -94,13 +94,19 @@ def lacking(evidence: Evidence, done: Mapping[str, int], settled: Mapping[str, i
     for fault in META:
         yield from _struck("Meta", evidence.meta, fault, META_FAULT, planned)
     asked = sum(evidence.register.struck.get(fault, 0) for fault in REGISTER)
-    yield from _short("cadastro: qualquer falha", asked, REGISTER_FAULT, planned)
+    if _of_companies(evidence):
+        yield from _short("cadastro: qualquer falha", asked, REGISTER_FAULT, planned)
     replaces = any((issuer.canal, issuer.regime) == MAY_REPLACE for c in channels for issuer in c.issuers)
     for what in (*SOME_PEOPLE, *(["substitutions"] if replaces else [])):
         yield from _short(LABELS[what], done[what], PATH, planned)
     told, by_webhook = "notes heard of by webhook", sum(settled.get(c.name, 0) for c in channels if c.webhooks)
     if planned >= SMALLEST and done[told] < by_webhook * HEARD:
         yield f"{LABELS[told]}: {done[told]} de {by_webhook}"
+
+
+def _of_companies(evidence: Evidence) -> bool:
+    """Say whether somebody's customer is a company: of consumers the register is asked nothing."""
+    return not evidence.wishes or any(wish.tomador not in CONSUMERS for wish in evidence.wishes.values())
 
 
 SOME_PEOPLE = (

@@ -66,7 +66,7 @@ def shared(
     """Yield each note of a person with its files: those whose place another took by their names, then the one left."""
     left = list(files)
     for old in replaced:
-        theirs = [file for file in left if file.name.startswith(f"NFSe-{old.numero}.")]
+        theirs = [file for file in left if file.name.startswith(f"{_kind(old)}-{old.numero}.")]
         left = [file for file in left if file not in theirs]
         yield old, theirs
     yield note, left
@@ -104,11 +104,15 @@ def wrong_files(files: Iterable[File], note: Note | None, readers: Mapping[str, 
         yield from (f"{where}: {complaint}" for complaint in inside)
 
 
+def _kind(note: Note) -> str:
+    return {"nfe": "NFe", "nfce": "NFCe"}.get(note.channel, "NFSe")
+
+
 def _outside(file: File, note: Note) -> Iterator[str]:
     """Media type, name, caption, and the bytes that Meta took."""
     if file.media.get("mime") != MIMES[file.kind]:
         yield f"o tipo é {quoted(file.media.get('mime'))}"
-    if file.name != f"NFSe-{note.numero}.{file.kind}":
+    if file.name != f"{_kind(note)}-{note.numero}.{file.kind}":
         yield f"a nota tem o número {note.numero}"
     if file.media.get("filename") != file.name:
         yield f"enviado à Meta com o nome {quoted(file.media.get('filename'))}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from proofs.storm.judge.books import Book, Key
     from proofs.storm.judge.note import Note, Reader
 
-ISSUED = re.compile(r"NFS-e (\d+) autorizada")
+ISSUED = re.compile(r"NF[SC]?-e (\d+) autorizada")
 CANCELLED = "cancelada"
 REPLACED = "foi substituída por esta"
 NOT_CANCELLED = ("O cancelamento da nota", "não foi cancelada", "Pedi o cancelamento")

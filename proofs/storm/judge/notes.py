@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from proofs.sandbox.cnpj_register import companies
+from proofs.storm.crowd import name_of
 from proofs.storm.judge.confirmations import CUT
 from proofs.storm.judge.note import ABSENT, BRASILIA, quoted
 
@@ -94,11 +94,12 @@ def _compare(note: Note, reader: Reader, wish: Wish, summaries: list[Summary]) -
 
 def _said(wish: Wish, seen: Seen, customer: str) -> Iterator[tuple[str, object, object]]:
     """Yield (field, as shown, as planned) where the summary does not say what its person had said."""
-    name = companies()[customer]["razao_social"]
+    name = name_of(customer)
     if seen.nome and not (seen.nome == name or (seen.nome.endswith(CUT) and name.startswith(seen.nome[:-1]))):
         yield "Cliente", seen.nome, name
     pairs = {
         "CNPJ": (seen.documento, customer),
+        "Tipo": (seen.tipo, {"nfe": "NF-e", "nfce": "NFC-e"}.get(wish.emitente.canal)),
         "Valor": (seen.valor, wish.valor),
         "Serviço": (seen.servico, wish.servico),
         "Emitente": (seen.emitente, wish.emitente.razao_social),

@@ -30,7 +30,7 @@ def misnumbered(
     Of ``forgotten`` numbers the house may say what it likes; ``skips``: it lists those that it passed over, too.
     """
     series = numbered(notes)
-    firsts = {(issuer.cnpj, issuer.serie_rps): issuer.primeiro_rps or 1 for issuer in issuers if issuer.serie_rps}
+    firsts = {(issuer.cnpj, serie): first for issuer in issuers for serie, first in issuer.series.items()}
     listed: defaultdict[Series, set[int]] = defaultdict(set)
     for cnpj, serie, numero in house.gaps:
         listed[cnpj, serie].add(numero)

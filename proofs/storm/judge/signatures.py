@@ -14,13 +14,15 @@ from lxml import etree
 
 DS: Final = "{http://www.w3.org/2000/09/xmldsig#}"
 PARSER: Final = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+_SHA1: Final = f"{DS[1:-1]}rsa-sha1"
 _SHA256: Final = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
 
 
-def signer(document: Any) -> x509.Certificate | None:
+def signer(document: Any, *, sha1: bool = False) -> x509.Certificate | None:
     """Return the certificate under which the signature over a document's first element holds; None: it does not.
 
-    Whose certificate it is, and whether it may be trusted, is the caller's question.
+    Whose certificate it is, and whether it may be trusted, is the caller's question. ``sha1``: in place of
+    SHA-256, as the layouts of goods ask for.
     """
     signature = document.find(f"{DS}Signature")
     try:
@@ -30,14 +32,21 @@ def signer(document: Any) -> x509.Certificate | None:
         certificate = x509.load_der_x509_certificate(_decoded(signature, "X509Certificate"))
         key, signed = certificate.public_key(), _canonical(document[0])
         if (
-            told != _SHA256
+            told != (_SHA1 if sha1 else _SHA256)
             or reference.get("URI") != f"#{document[0].get('Id')}"
             or not isinstance(key, rsa.RSAPublicKey)
         ):
             return None
-        if hashlib.sha256(signed).digest() != _decoded(reference, "DigestValue"):
+        if hashlib.new("sha1" if sha1 else "sha256", signed, usedforsecurity=False).digest() != _decoded(
+            reference, "DigestValue"
+        ):
             return None
-        key.verify(_decoded(signature, "SignatureValue"), _canonical(info), padding.PKCS1v15(), hashes.SHA256())
+        key.verify(
+            _decoded(signature, "SignatureValue"),
+            _canonical(info),
+            padding.PKCS1v15(),
+            hashes.SHA1() if sha1 else hashes.SHA256(),  # noqa: S303 - the layout's
+        )
     except (AttributeError, TypeError, ValueError, InvalidSignature):  # parts that are missing, or no base64
         return None
     return certificate

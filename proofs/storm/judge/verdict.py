@@ -242,9 +242,7 @@ def _uncancelled(evidence: Evidence, phones: Phones, first: Mapping[str, Note], 
     """A cancellation follows its person's own last word over that very note, once."""
     for note in notes:
         who = owner(note, phones, evidence.wishes)
-        words = [
-            said.at for said in phones.cancellings if said.who == who and f"NFS-e {note.numero} " in f"{said.text} "
-        ]
+        words = [said.at for said in phones.cancellings if said.who == who and f"-e {note.numero} " in f"{said.text} "]
         if note.asked and not any(at <= note.asked[0] for at in words):
             yield f"{who} {note.key}: a nota {note.numero} foi cancelada sem pedido"
         if len(note.asked) > 1:

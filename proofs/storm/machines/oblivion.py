@@ -30,6 +30,7 @@ PAUSE = 0.5  # seconds between tries
 SEQUENCES = """
 SELECT n.id, e.cnpj, c.canal, n.serie, n.ultimo FROM numeracao n
 JOIN empresa e ON e.id = n.empresa_id JOIN empresa_canal c ON c.empresa_id = e.id
+WHERE n.modelo = 'nfse'
 """
 
 

@@ -170,6 +170,25 @@ async def test_after_a_restore_a_refused_number_is_absent_twice(
     assert len(voiding) == (0 if restored else 1)
 
 
+async def test_who_asks_about_an_earlier_attempt_gets_to_an_end(still: Standstill, voiding: list[bytes]) -> None:
+    """To ask about itself anew ends no count of the earlier one's absences: else the invoice would wait for ever."""
+    await emission(still.database, status="rejeitado", proxima_acao_em=None, envios=1)
+    await still.database.pool.execute(_ANOTHER_ATTEMPT)
+    await still.database.pool.execute("UPDATE nfse_emissao SET em_duvida = true, envios = 1 WHERE tentativa = 2")
+    async with still.database.transaction() as connection:
+        await witness.accept(connection)
+    for _ in range(12):  # each much later than the one before
+        await still.issuing.work(await still.taken())
+        if voiding:
+            break
+        await still.database.pool.execute(
+            "UPDATE nfse_emissao SET ausente_desde = ausente_desde - interval '2 minutes', "
+            "proxima_acao_em = now() WHERE tentativa = 2"
+        )
+    await still.database.pool.execute("UPDATE historia SET restaurado_em = NULL")
+    assert len(voiding) == 1
+
+
 _ANOTHER_ATTEMPT = """
 INSERT INTO nfse_emissao (session_id, sessao_id, revisao, tentativa, prestador_id, tomador_id, prestador_cnpj,
     tomador_documento, id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia, impressao,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -18,11 +19,12 @@ from lxml import etree
 from gateway.keys import ChaveInvalida, ChaveNFe
 from gateway.nacional.layouts import parse
 from gateway.nacional.signature import AssinaturaInvalida, verify
-from gateway.nfe import document
+from gateway.nfe import adapter, document
 from gateway.nfe.adapter import Sefaz
 from gateway.nfe.document import build, csrt_hash, qr_code, signed
 from gateway.nfe.layouts import CALENDARIO, FIM, NS, check, conditions_of_use, states
 from gateway.nfe.sale import (
+    MODELS,
     Destinatario,
     Emitente,
     ItemProduto,
@@ -47,6 +49,7 @@ from tests.gateway.nfe.made_sale import ADDRESS, BUYER, CAKE, CNPJ, NOW, PAIR, S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 LETTERS = "12ABC34501DE35"
 HOMOLOGATED = Ambiente.HOMOLOGACAO
@@ -370,6 +373,29 @@ def test_no_payment_and_a_delivery_are_told() -> None:
     taken = build(sale("65", destinatario=BUYER))
     assert (said(taken, "dest/enderDest/CEP"), said(taken, "transp/modFrete")) == (None, "9")
     assert said(taken, "transp/transporta/CNPJ") is None
+
+
+@pytest.mark.parametrize("name", ["nfe", "nfce"])
+@pytest.mark.parametrize("ambiente", list(Ambiente))
+def test_every_state_has_its_services_and_a_file_replaces_them(name: str, ambiente: Ambiente, tmp_path: Path) -> None:
+    """By the table, by the installation's file for the states that it names, or under one base."""
+    by_table = adapter.addresses("", None, name, ambiente)
+    services = ("NFeAutorizacao4", "NFeConsultaProtocolo4", "NFeInutilizacao4", "NFeRecepcaoEvento4")
+    told = {by_table(uf.ibge, each) for uf in states().values() for each in services}
+    assert all(each.startswith("https://") for each in told)
+    assert "sp.gov.br" in by_table("35", services[0])
+    assert "svrs" in by_table("33", services[0])
+    file = tmp_path / "hosts.json"
+    own = {"SP": {MODELS[name]: {ambiente.value: {services[0]: "https://exemplo.com.br/ws/a"}}}}
+    file.write_text(json.dumps(own), encoding="utf-8")
+    by_file = adapter.addresses("", file, name, ambiente)
+    assert by_file("35", services[0]) == "https://exemplo.com.br/ws/a"
+    assert by_file("33", services[0]) == by_table("33", services[0])
+    with pytest.raises(ValueError, match="Secretaria da Fazenda"):
+        by_file("35", services[1])
+    assert adapter.addresses("https://localhost/x/", file, name, ambiente)("35", services[1]) == (
+        f"https://localhost/x/{services[1]}"
+    )
 
 
 def test_each_state_says_who_authorizes_it() -> None:

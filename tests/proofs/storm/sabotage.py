@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from decimal import Decimal
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,12 @@ from aiohttp import web
 import bot.delivery.mailing
 import gateway.nacional.outcome
 import gateway.nacional.payload
+import gateway.nfe.adapter
 import gateway.plugnotas.payload
 import webhooks.gateway
 from gateway.whatsapp.messages import DocumentoMidia
 from proofs.storm.machines.zygote import main
-from state_machine.documents import Documento, service
+from state_machine.documents import Documento, goods, service
 from state_machine.protocol.emission import Issued
 
 if TYPE_CHECKING:
@@ -102,7 +104,22 @@ def own_xml() -> None:
     gateway.nacional.outcome.submit_outcome = changed  # type: ignore[assignment]  # what is made wrong
 
 
+def one_of_the_second() -> None:
+    """Of the second item of every sale one is invoiced, whatever was said."""
+    payload = gateway.nfe.adapter.Sefaz.payload
+
+    @wraps(payload)
+    def changed(self: Any, intent: Documento) -> bytes:
+        what = goods(intent)
+        first, second = what.itens
+        second = replace(second, quantidade=Decimal(1))
+        return payload(self, replace(what, itens=(first, second), valor=first.total + second.total))
+
+    gateway.nfe.adapter.Sefaz.payload = changed  # type: ignore[method-assign]  # what is made wrong
+
+
 SABOTAGES = {
+    "itens": one_of_the_second,
     "none": lambda: None,
     "text": of_the_note(other_text),
     "competence": of_the_note(year_1999),

@@ -6,8 +6,8 @@ import re
 from itertools import islice
 
 from proofs.storm.channels.table import CHANNELS
-from proofs.storm.crowd import Wish, wishes
-from proofs.storm.person import brl, closed_customers, customers, order
+from proofs.storm.crowd import Wish, total_of, wishes
+from proofs.storm.person import brl, closed_customers, customers, items, order
 from proofs.storm.plan import BLOWS, FORGETTING, KILLS, SMALLEST, WEIGHTS, Kind, Plan, blows
 
 ISSUERS = [issuer for channel in CHANNELS.values() for issuer in channel.issuers]
@@ -50,7 +50,10 @@ def test_a_person_says_everything_that_they_want() -> None:
     """The first message names amount, customer, service and whatever else the note is to carry."""
     for wish in crowd(300):
         words = order(wish)
-        due = (brl(wish.antes or wish.valor), wish.recusado or wish.tomador, wish.servico)
+        due: tuple[str, ...] = (brl(wish.antes or wish.valor), wish.recusado or wish.tomador, wish.servico)
+        if wish.itens:
+            due = (items(wish), wish.tomador)
+            assert wish.valor == total_of(wish.itens)
         assert all(part in words for part in (*due, wish.email or "", wish.data or "", wish.competencia or ""))
         assert (wish.email is None) == ("@" not in words)
         assert bool(re.search(r"\d\d/\d{4}", words)) == bool(wish.data or wish.competencia)

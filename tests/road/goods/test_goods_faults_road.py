@@ -149,3 +149,27 @@ async def test_a_company_that_is_stopped_waits_and_loses_nothing(road: Road, sef
     start = sefaz.ledger.now()
     await until(due)
     await _one_note(road, sefaz, person)
+
+
+async def test_a_question_that_did_not_leave_is_none_of_the_hours_eight(road: Road, sefaz: SefazSimulator) -> None:
+    """Looks while a company is stopped are no questions: once it is not, the note is found."""
+    sefaz.faults.set(Fault.LOSE_ANSWER, times=1, about=SUBMIT)
+    sefaz.faults.set(Fault.UNCATALOGUED, about=CONSULT)
+    person = await _person(road)
+    await person.say(f"nota de 2 brigadeiros pra padaria, cnpj {PADARIA}")
+    await person.touch("Confirmar")
+    emission = (await _emission(road, person, "desconhecido"))["id"]
+    pool = road.database.pool
+    await pool.execute("UPDATE empresa_comercio SET parado_ate = now() + interval '1 hour'")
+    hurry = "UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id = $1 AND proxima_acao_em > now()"
+    looks = "SELECT count(*) > 8 FROM gateway_tentativas WHERE emissao_id = $1 AND operacao = 'find' AND pedido IS NULL"
+
+    async def looked() -> bool:
+        await pool.execute(hurry, emission)
+        return bool(await pool.fetchval(looks, emission))
+
+    await until(looked)
+    sefaz.faults.clear()
+    await pool.execute("UPDATE empresa_comercio SET parado_ate = now()")
+    await pool.execute(hurry, emission)
+    await _one_note(road, sefaz, person)

@@ -232,6 +232,7 @@ async def test_one_item_is_corrected_and_the_sum_follows(road: Road) -> None:
     shown = await person.say("são 4 bolos de pote")
     assert "4 Bolo de pote × R$ 12,00 = R$ 48,00" in shown.text
     assert "*R$ 57,00*" in shown.text
+    assert "serviço" not in shown.text
 
 
 async def test_a_product_that_is_not_known_is_asked_for_and_nothing_is_lost(road: Road) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -16,12 +14,11 @@ from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.storm.channels.nacional import NACIONAL, YEAR
 from tests.patience import PATIENCE
 from tests.road.road_people import FULL, QUICK, Person, new_phone
-from tests.road.road_stage import Stage, open_stage, waits_passing
+from tests.road.road_stage import Stage, killed_at_each, open_stage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from proofs.sandbox.ledger import Record
     from proofs.sandbox.meta.model import Bubble
     from proofs.sandbox.nacional.model import Note
     from proofs.storm.crowd import Issuer
@@ -52,42 +49,6 @@ async def stage(database_url: str, redis_url: str, tmp_path_factory: pytest.Temp
         await opened.database.pool.execute("UPDATE inbox SET tentativas = 0, erro = NULL WHERE tentativas > 0")
 
 
-@asynccontextmanager
-async def _killed_at_each(stage: Stage, left: list[tuple[str, str]]) -> AsyncIterator[None]:
-    """Inside, the process is killed at each of these moments in turn, and another one goes on; ``left`` empties."""
-    struck: asyncio.Queue[None] = asyncio.Queue()
-
-    def look(record: Record) -> None:
-        prosa = stage.started[-1]
-        if left and prosa.running and record.kind == left[0][0] and left[0][1] in _words(record):
-            prosa.strike()
-            left.pop(0)
-            struck.put_nowait(None)
-
-    async def revive() -> None:
-        while True:
-            await struck.get()
-            await stage.started[-1].ended()
-            await stage.leases_run_out()
-            await stage.start()
-
-    hushes = [ledger.listen(look) for ledger in (stage.world.meta.ledger, stage.world.sefin.ledger)]
-    reviving = asyncio.create_task(revive())
-    try:
-        async with waits_passing(stage, doubts=True):
-            yield
-    finally:
-        reviving.cancel()
-        for hush in hushes:
-            hush()
-
-
-def _words(record: Record) -> str:
-    payload = record.data.get("payload", {})
-    shown = payload.get("interactive", {}).get("body", {}).get("text", "")
-    return "\n".join((str(record.data.get("valor", "")), shown, str(payload.get("document", ""))))
-
-
 async def _hears(person: Person, words: str, after: Bubble | None = None) -> Bubble:
     """Wait until the bot said these words."""
     return await person.world.meta.wait_for(
@@ -98,7 +59,9 @@ async def _hears(person: Person, words: str, after: Bubble | None = None) -> Bub
 async def _issued(stage: Stage, issuer: Issuer) -> tuple[Person, Note]:
     """Return somebody of the company, and their note."""
     person = Person(stage.world, new_phone())
-    form = CompanyForm(**asdict(issuer), usuarios=(person.who,))
+    said = {**asdict(issuer), "usuarios": (person.who,)}
+    said.pop("endereco")  # that of a shop
+    form = CompanyForm(**said)
     await add_company(stage.database, form, rows=REGISTRY)
     assert NACIONAL.certify is not None
     await NACIONAL.certify(stage.database, stage.world, issuer, YEAR)
@@ -134,7 +97,7 @@ async def test_redone_through_kills(stage: Stage) -> None:
     """Between the cancellation and the new summary, and between its yes and the answer, whenever the process dies."""
     person, old = await _issued(stage, SIMPLES)
     left = list(MOMENTS)
-    async with _killed_at_each(stage, left):
+    async with killed_at_each(stage, left):
         offered = await person.say(f"corrige a nota {old.numero}, o valor era 1.800")
         await person.press("Cancelar e refazer", offered)
         await person.touch("Cancelar a nota")
@@ -149,7 +112,7 @@ async def test_substituted_through_kills(stage: Stage) -> None:
     """A company of the normal regime says yes once; the authority ends the old note by making the new one."""
     person, old = await _issued(stage, NORMAL)
     left = list(ONE_ACT)
-    async with _killed_at_each(stage, left):
+    async with killed_at_each(stage, left):
         offered = await person.say(f"corrige a nota {old.numero}, o valor era 1.800")
         assert [button.title for button in offered.buttons][:2] == ["Substituir a nota", "Cancelar e refazer"]
         await person.touch("Substituir a nota", offered)

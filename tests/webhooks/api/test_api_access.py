@@ -133,7 +133,7 @@ async def test_an_address_without_anything_is_404(erp: Erp, path: str) -> None:
 )
 async def test_a_route_is_for_keys_of_its_scope(erp: Erp, method: str, path: str, escopo: str) -> None:
     """Each names one; a key of all the others is told which it lacks, and nothing is done."""
-    named = {"id": "1", "mes": "2026-13", "webhook": str(UUID(int=1))}
+    named = {"id": "1", "mes": "2026-13", "webhook": str(UUID(int=1)), "codigo": "B1"}
     place = r"\{(\w+):((?:[^{}]|\{[^{}]*\})*)\}"
     address = re.sub(place, lambda found: named.get(found[1]) or found[2].split("|")[0], path)
     (without,) = await make_key(erp.database, [OURS.cnpj], sorted(SCOPES - {escopo}), Ambiente.PRODUCAO)

@@ -321,6 +321,26 @@ _WHOLE = {
 }
 
 
+async def test_products_are_kept_shown_and_taken_away(erp: Erp) -> None:
+    """Under the code in the address: the same request twice is one product, another price the same product."""
+    await _sells(erp)
+    told = {name: _WHOLE[name] for name in _WHOLE if name not in {"codigo", "quantidade"}}
+    for preco in ("50.00", "50.00", "55.00"):
+        kept = await erp.ask("PUT", "/produtos/T-1", json={**told, "preco": preco})
+        assert (kept.status, kept.body) == (200, {"codigo": "T-1", **told, "preco": preco})
+    shown = (await erp.ask("GET", "/produtos")).body["itens"]
+    assert [(each["codigo"], each["preco"]) for each in shown] == [("B1", "12.00"), ("T-1", "55.00")]
+    refused = await erp.ask("PUT", "/produtos/T-2", json={**told, "ncm": "99999999"})
+    assert (refused.codigo, refused.body["erros"][0]["ponteiro"]) == ("corpo_invalido", "/ncm")
+    assert (await erp.ask("PUT", "/produtos/T-2", json=told)).codigo == "produto_recusado"  # another of its name
+    assert (await erp.ask("DELETE", "/produtos/T-1")).status == 204
+    assert (await erp.ask("DELETE", "/produtos/T-1")).codigo == "nao_encontrado"
+    assert [each["codigo"] for each in (await erp.ask("GET", "/produtos")).body["itens"]] == ["B1"]
+    done = await erp.database.pool.fetch("SELECT acao, quem FROM auditoria ORDER BY id DESC LIMIT 2")
+    assert [row["acao"] for row in done] == ["tirou produto", "guardou produtos"]
+    assert all(erp.ours.startswith(row["quem"]) for row in done)
+
+
 async def test_a_proposal_of_goods_is_made_of_products(erp: Erp) -> None:
     """Amount and text follow from the items, and the draft has them as a person's."""
     await _sells(erp)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from operations import services
+from operations import goods, services
 from operations.channel import choose_for
 from operations.company import CompanyForm, add_user, change_company, remove_user, told
 from operations.protocol import CommandRefusedError, release_of
@@ -17,6 +17,7 @@ from persistence.db.connection import Connection
 from persistence.idempotency import records as idempotency
 from persistence.idempotency.records import Operation, Replay, Started
 from persistence.staff import companies as staff_companies
+from state_machine.goods import COLUNAS
 from state_machine.protocol.channel import TipoDocumento
 from webhooks.console.access.visit import Visita
 from webhooks.console.companies.pages import company_page
@@ -91,6 +92,14 @@ async def _remove_code(connection: Connection, asked: Asked) -> list[str]:
     return await services.remove_from(connection, asked.company, asked.fields["codigo"], asked.author)
 
 
+async def _add_product(connection: Connection, asked: Asked) -> list[str]:
+    return await goods.add_to(connection, asked.company, asked.fields, asked.author)
+
+
+async def _remove_product(connection: Connection, asked: Asked) -> list[str]:
+    return await goods.remove_from(connection, asked.company, asked.fields["codigo"], asked.author)
+
+
 async def _change(connection: Connection, asked: Asked) -> list[str]:
     was, said = asked.company, asked.fields
     form = CompanyForm(
@@ -142,6 +151,8 @@ CHANGES: Final[Mapping[str, Change]] = {
         ("codigo", "descricao", "nbs", "ind_op", "cst", "class_trib", "atividade_sn", "principal"), _add_code
     ),
     "tirar-codigo": Change(("codigo",), _remove_code),
+    "dar-produto": Change(COLUNAS, _add_product),
+    "tirar-produto": Change(("codigo",), _remove_product),
     "mudar-canal": Change(("canal", "ambiente"), _choose_channel),
     "dar-direito": Change(("telefone",), _add_person),
     "tirar-direito": Change(("pessoa",), _remove_person),

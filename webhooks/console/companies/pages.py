@@ -22,6 +22,7 @@ from webhooks.console.render.format import Olhar
 from webhooks.console.render.labels import cidade
 from webhooks.month import asked
 
+PRODUCTS: Final = 50  # of a company on its page
 NAME: Final = 100  # characters of a company's name that are looked for
 AMBIENTES: Final = {"producao": ("produção", "good"), "homologacao": ("homologação", "busy")}
 DE_FORA: Final = {
@@ -91,6 +92,8 @@ async def company_page(
         de_fora=found.de_fora[:OUTSIDE],
         mais_de_fora=len(found.de_fora) > OUTSIDE,
         series=found.series,
+        produtos=found.produtos,
+        produtos_max=PRODUCTS,
         causas=labels.CAUSAS,
         canal=channel(found.linha.canal),
         canais={name: labels.CANAIS.get(name, name) for name in visita.deps.channels},

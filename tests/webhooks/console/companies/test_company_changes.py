@@ -9,6 +9,7 @@ import pytest
 
 from operations.company import CompanyForm, add_company
 from persistence.access.accounts import Papel
+from persistence.people import goods
 from tests.narrowing import group
 from tests.webhooks.console.conftest import COMPANIES
 
@@ -166,3 +167,20 @@ async def test_nobody_changes_another_company(office: Office, company: int) -> N
         sent = {"motivo": "x", "chave": "k", "telefone": "+55 62 91234-5678"}
         assert (await other.post(f"/console/empresas/{company}/dar-direito", sent, form="/console/senha"))[0] == 404
     assert await office.database.pool.fetchval("SELECT count(*) FROM usuario WHERE telefone = '5562912345678'") == 0
+
+
+async def test_products_are_kept_on_the_page_of_who_sells(office: Office, company: int) -> None:
+    """A wrong field is named and changes nothing; who sells no goods has no such list."""
+    told = {"codigo": "B1", "texto": "Bolo de pote", "cfop": "5102", "csosn": "102", "unidade": "un", "preco": "12,00"}
+    async with office.at_work(Papel.SUPERVISOR) as rita:
+        where = f"/console/empresas/{company}"
+        assert 'data-testid="produtos"' not in (await rita.get(where))[1]
+        async with office.database.transaction() as connection:
+            await goods.save_seller(connection, company, {"inscricao_estadual": "110042490114"})
+        status, page = await _change(rita, company, "dar-produto", **told, ncm="99999999")
+        assert (status, "ncm 99999999" in page, "Nada mudou" in page) == (409, True, True)
+        status, page = await _change(rita, company, "dar-produto", **told, ncm="1905.90.90")
+        assert (status, "Bolo de pote" in page, "NCM 19059090" in page) == (200, True, True)
+        status, page = await _change(rita, company, "tirar-produto", codigo="B1")
+        assert (status, "Nenhum produto" in page) == (200, True)
+    assert [each[0] for each in (await _audited(office, company))[-2:]] == ["guardou produtos", "tirou produto"]
