@@ -174,20 +174,28 @@ async def test_the_mark_of_practice_follows_the_goods_and_not_the_services(road:
 
         await until(came)
 
-        async def offered() -> Any:
-            return person.offers
-
-        [offer] = await until(offered)
-        assert [button.title for button in offer.buttons] == ["Mandar ao cliente"]  # goods are not repeated
-        note = await person.press("Mandar ao cliente", offer)
-        while "Segue a" not in note.text:  # files come first
-            note = await person.expect()
-        assert re.search(r"^Olá! Segue a NF-e \d+, de R\$ 12,00: .*Bolo de pote.*\nChave de acesso: \d{44}$", note.text)
-        assert "é de produtos" in (await person.say("igual à última")).text
         assert AVISO not in await words()
     finally:
         async with road.database.transaction() as connection:
             await choose(connection, company, before, TipoDocumento.SERVICO)
+
+
+async def test_a_note_of_goods_is_sent_on_and_not_repeated(road: Road) -> None:
+    """Behind its files one button, with the words to forward; another one like it is said anew."""
+    person = await _person(road)
+    await person.say(f"nota de 1 bolo de pote pra padaria, cnpj {PADARIA}")
+    await person.touch("Confirmar")
+
+    async def offered() -> Any:
+        return person.offers
+
+    [offer] = await until(offered)
+    assert [button.title for button in offer.buttons] == ["Mandar ao cliente"]  # goods are not repeated
+    note = await person.press("Mandar ao cliente", offer)
+    while "Segue a" not in note.text:  # files come first
+        note = await person.expect()
+    assert re.search(r"^Olá! Segue a NF-e \d+, de R\$ 12,00: .*Bolo de pote.*\nChave de acesso: \d{44}$", note.text)
+    assert "é de produtos" in (await person.say("igual à última")).text
 
 
 async def test_a_person_is_asked_whether_the_goods_were_handed_over(road: Road, sefaz: SefazSimulator) -> None:

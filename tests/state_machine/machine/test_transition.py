@@ -108,14 +108,16 @@ def test_transition_is_total_pure_and_gives_a_state_its_reason(estado, tipo, dad
 
 
 def test_an_authorised_note_brings_pdf_and_xml():
-    """``webhook_success``: the caption of the PDF says number, value and client; one PDF, one XML, no extra text."""
+    """``webhook_success``: the caption of the PDF says number, value and client; one PDF, one XML, one offer."""
     decision = diz(em_processo(), NotaAutorizada("1042", 7))
     assert decision.sessao.estado is Estado.APROVADO
     pdf, xml = (e for e in decision.efeitos if isinstance(e, EnviarArquivo))
     assert (pdf.formato, xml.formato, pdf.nome) == ("pdf", "xml", "NFSe-1042.pdf")
     assert pdf.legenda == "NFS-e 1042 autorizada · R$ 1.500,00 · PADARIA DO ZÉ LTDA"
     assert xml.legenda is None
-    assert not any(isinstance(e, Responder) for e in decision.efeitos)
+    (offer,) = (e for e in decision.efeitos if isinstance(e, Responder))
+    assert (offer.unica, offer.depois) == ("depois:7", True)
+    assert [button.titulo for button in offer.mensagem.botoes] == ["Mandar ao cliente", "Igual à última"]
 
 
 def test_a_rejection_says_why_and_what_to_mend():
