@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.nfe.adapter import Sefaz
-from gateway.nfe.outcome import Encerrado
+from gateway.nfe.outcome import Encerrado, Registered
 from gateway.registry import Channels
 from operations.channel import company_of
 from operations.protocol import CommandRefusedError
@@ -19,7 +19,7 @@ from persistence.audit import records as audit
 from persistence.audit.records import COMMAND_LINE, Author
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
-from persistence.fiscal import numbering
+from persistence.fiscal import notes, numbering
 from persistence.fiscal.numbering import Modelo, NumeroOcupadoError, Sequencia
 from persistence.people import goods
 from persistence.people.channels import chosen
@@ -141,6 +141,30 @@ async def close_numbers(
     await _restate(database, sequencia, numeros, de=pedido, para=None)
     why = answer.mensagem if isinstance(answer, Rejected) else answer.motivo
     raise CommandRefusedError(f"{told}: a Sefaz não inutilizou: {why}. Nada mudou.")
+
+
+async def correct(database: Database, channels: Channels, *, cnpj: str, numero: str, texto: str) -> list[str]:
+    """Have SEFAZ register a letter of correction of an NF-e, by its number. Raises ``CommandRefusedError``."""
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        gateway = channels.of(await chosen(connection, company.id, TipoDocumento.PRODUTO))
+        which = await notes.external_id(connection, company.id, gateway.name, numero)
+    if not isinstance(gateway, Sefaz) or which is None:
+        raise CommandRefusedError(f"{company.razao_social} não tem a NF-e {numero}. Nada mudou.")
+    answer = await gateway.correct(which, texto)
+    if isinstance(answer, Unknown):
+        raise CommandRefusedError(
+            f"A Sefaz não respondeu ({answer.motivo}). Peça de novo, com o mesmo texto, para saber."
+        )
+    if not isinstance(answer, Registered):
+        why = answer.mensagem if isinstance(answer, Rejected) else answer.motivo
+        raise CommandRefusedError(f"A carta não foi registrada: {why}. Nada mudou.")
+    told = {"numero": numero, "texto": texto, "protocolo": answer.protocolo}
+    async with database.transaction() as connection:
+        await audit.write_by(connection, COMMAND_LINE, "corrigiu nota", company.id, told)
+    return [
+        f"NF-e {numero}: carta de correção registrada, protocolo {answer.protocolo or 'já conhecido'}. Vale a última."
+    ]
 
 
 async def _restate(database: Database, sequencia: Sequencia, numeros: range, *, de: str, para: str | None) -> None:

@@ -25,6 +25,7 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     app.command()(reprocessar)
     app.command()(enviar)
     app.add_typer(numeros, name="numeracao")
+    app.command()(corrigir)
     app.command()(restaurado)
     app.command()(idempotencia)
     app.command()(fechamento)
@@ -244,6 +245,25 @@ def inutilizar(
             return await close_numbers(
                 database, channels, cnpj=empresa, modelo=modelo, serie=serie, numeros=found, motivo=motivo
             )
+
+    on_database(work, chosen)
+
+
+def corrigir(
+    empresa: Annotated[str, typer.Option(help="CNPJ da empresa.")],
+    nota: Annotated[str, typer.Option(help="Número da NF-e.")],
+    texto: Annotated[str, typer.Option(help="A correção, em 15 a 1000 letras; não muda valor, imposto nem cliente.")],
+) -> None:
+    """Registra na Sefaz uma carta de correção (CC-e) de uma NF-e; vale a última."""
+    from operations.goods import correct
+
+    chosen = settings(quiet=True)
+
+    async def work(database: Database) -> list[str]:
+        from bot.operator.reconcile import channels_of
+
+        async with channels_of(chosen, database) as channels:
+            return await correct(database, channels, cnpj=empresa, numero=nota, texto=texto)
 
     on_database(work, chosen)
 

@@ -27,7 +27,7 @@ from gateway.nacional.layouts import parse
 from gateway.nacional.processes.danfse import DanfsePool
 from gateway.nacional.processes.signing_process import Signed, Signers, SigningError
 from gateway.nfe import layouts, outcome, sale
-from gateway.nfe.document import consulta, lot, wrapped
+from gateway.nfe.document import CARTA, consulta, lot, wrapped
 from gateway.nfe.layouts import NS, states
 from gateway.nfe.sale import MODELS, Maker, NotaInvalida, Rules, chave_of, moment_of, note_of
 from gateway.port import Explicacao, KeptDocuments, NoneKept, Prepared, Surroundings
@@ -50,6 +50,7 @@ from state_machine.protocol.emission import (
     Outcome,
     Postponed,
     Rejected,
+    Situacao,
 )
 from state_machine.values.errors import ProsaError
 from state_machine.values.local_time import zone_of
@@ -282,6 +283,33 @@ class Sefaz:
         asked = {"cancelamento": str(chave), "protocolo": protocolo, "motivo": said, "desde": authorised}
         result = await self._made(chave, CallKind.CANCELLATION, "NFeRecepcaoEvento4", asked)
         return outcome.cancel_outcome(result, chave) if isinstance(result, Answer | NoAnswerError) else result
+
+    async def correct(self, id_externo: str, texto: str) -> outcome.Registered | outcome.NoOutcome:
+        """Send a letter of correction (CC-e) of an NF-e under its next number; the last one holds.
+
+        One of the same words that is the last already is not sent again, so that who heard nothing may ask once more.
+        """
+        chave, said = ChaveNFe.parse(id_externo), single_line(texto)
+        kept = await self._kept.of(chave.emitente, id_externo)
+        if kept.parada > 0:
+            return NotSent(_WAIT)
+        if kept.consultas >= CONSULTS:
+            return NotSent(_ASKED_ENOUGH)
+        result = await self._asked(chave)
+        found = outcome.finding(result, chave, kept.versoes)
+        if isinstance(found, CannotTell):
+            return NotSent(found.motivo)
+        if not isinstance(found, Found) or found.nota.situacao is not Situacao.AUTORIZADA or found.xml is None:
+            return NotSent("SEFAZ does not show this note as it stands")
+        letters = outcome.letters(result, chave)
+        last = max(letters, default=0)
+        if last and letters[last] == said:
+            return outcome.Registered(None, linked=True)
+        at = parse(found.xml.conteudo).findtext(f"{{{NS}}}protNFe/{{{NS}}}infProt/{{{NS}}}dhRecbto")
+        since = datetime.fromisoformat(at) if at else _EVER
+        asked = {"correcao": str(chave), "texto": said, "sequencia": last + 1, "desde": since}
+        answer = await self._made(chave, CallKind.CANCELLATION, "NFeRecepcaoEvento4", asked)
+        return outcome.event_outcome(answer, chave, CARTA) if isinstance(answer, Answer | NoAnswerError) else answer
 
     async def cancellation(self, key: GoodsKey, id_externo: str, protocolo: str | None) -> CancelFinding:  # noqa: ARG002 - by the note's key
         """Say how the note stands."""

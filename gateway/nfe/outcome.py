@@ -19,7 +19,7 @@ from lxml import etree
 from gateway.http.wire import REFUSED_BY_TLS, Answer, NoAnswerError, NotSentError, retry_after, scrub
 from gateway.keys import ChaveNFe
 from gateway.nacional.layouts import parse
-from gateway.nfe.document import CANCELAMENTO, processed
+from gateway.nfe.document import CANCELAMENTO, CARTA, processed
 from gateway.nfe.layouts import NS
 from gateway.port import Explicacao
 from gateway.refusals.plain import CERTIFICADO, DESCONHECIDO, EMPRESA, TECNICO, of_staff
@@ -416,6 +416,20 @@ def event_outcome(result: Answer | NoAnswerError, chave: ChaveNFe, tipo: str) ->
     if isinstance(outcome, Unknown) and code not in _DONE_BEFORE:
         return replace(outcome, recusada=True)
     return outcome
+
+
+def letters(result: Answer | NoAnswerError, chave: ChaveNFe) -> dict[int, str]:
+    """Return the letters of correction that a consultation shows of a note: their words by their number."""
+    told = read(result, "retConsSitNFe")
+    found: dict[int, str] = {}
+    for each in () if isinstance(told, str) else told.root.iter("{*}procEventoNFe"):
+        info = each.find("{*}retEvento/{*}infEvento")
+        if info is None or (_text(info, "chNFe"), _text(info, "tpEvento")) != (str(chave), CARTA):
+            continue
+        number = _text(info, "nSeqEvento") or ""
+        if _registered(_text(info, "cStat")) and number.isdecimal():
+            found[int(number)] = _text(each, "evento/infEvento/detEvento/xCorrecao") or ""
+    return found
 
 
 def cancel_outcome(result: Answer | NoAnswerError, chave: ChaveNFe) -> CancelOutcome:

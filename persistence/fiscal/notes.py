@@ -162,6 +162,15 @@ async def store_document(connection: Connection, emissao_id: int, formato: str, 
     await connection.execute(_STORE, values)
 
 
+async def external_id(connection: Connection, empresa_id: int, canal: str, numero: str) -> str | None:
+    """Return what the authority of a channel calls the newest note of a number, ``None`` where there is none."""
+    e, n = nfse_emissao.c, nfse_processada.c
+    statement = sa.select(n.id_externo).join(nfse_emissao, e.id == n.emissao_id).order_by(e.id.desc()).limit(1)
+    mine = e.prestador_id == empresa_id, e.canal == canal, sa.func.ltrim(n.numero, "0") == numero.lstrip("0")
+    found: str | None = (await connection.execute(statement.where(*mine))).scalar_one_or_none()
+    return found
+
+
 async def of_conversation(connection: Connection, conversa: str, limit: int = 20) -> list[Any]:
     """List a conversation's emissions with their notes, newest first."""
     return list(await connection.execute(_NEWEST, {"b_conversa": conversa, "b_limit": limit}))

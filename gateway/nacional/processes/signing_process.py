@@ -324,7 +324,10 @@ def _of_goods(asked: dict[str, Any], key: RSAPrivateKey, certificate: x509.Certi
     if "inutilizar" in asked:
         cnpj, modelo, serie, first, end, motivo = asked["inutilizar"]
         return document.inutilizacao(cnpj, modelo, serie, range(first, end), motivo, asked["ano"], with_)
-    chave, quando = ChaveNFe.parse(asked["cancelamento"]), datetime.fromisoformat(asked["quando"])
+    quando = datetime.fromisoformat(asked["quando"])
+    if "correcao" in asked:
+        return document.correcao(ChaveNFe.parse(asked["correcao"]), asked["texto"], asked["sequencia"], quando, with_)
+    chave = ChaveNFe.parse(asked["cancelamento"])
     return document.cancelamento(chave, asked["protocolo"], asked["motivo"], quando, with_)
 
 

@@ -21,7 +21,7 @@ from gateway.keys import ChaveNFe
 from gateway.registry import REGISTRY
 from operations.certificate import keep_certificate
 from operations.company import add_company
-from operations.goods import add, close_numbers
+from operations.goods import add, close_numbers, correct
 from operations.protocol import CommandRefusedError, numbering_report
 from persistence.people.channels import choose, chosen
 from proofs.demo.world import COMPANY
@@ -318,6 +318,29 @@ async def test_a_number_without_a_note_is_closed_at_the_authority(road: Road, se
     assert "102" in said
     assert not [line for line in await numbering_report(road.database) if "BURACO" in line]
     assert not sefaz.unexplained(FORM.cnpj, "55", 7, 100)
+
+
+async def test_a_letter_of_correction_is_registered_once(road: Road, sefaz: SefazSimulator) -> None:
+    """A lost answer is asked about by the same words; other words are the next letter; of no note there is none."""
+    person = await _person(road)
+    await person.say(f"nota de 9 brigadeiros pra padaria, cnpj {PADARIA}")
+    await person.touch("Confirmar")
+    note = await _one_note(road, sefaz, person)
+    about: dict[str, Any] = {"cnpj": FORM.cnpj, "numero": str(int(note.chave.numero))}
+    words = "a transportadora é a Rápida, e não a Veloz"
+    async with channels_of(road.house.settings, road.database) as channels:
+        sefaz.faults.set(Fault.LOSE_ANSWER, times=1, about="NFeRecepcaoEvento4")
+        with pytest.raises(CommandRefusedError, match="Peça de novo"):
+            await correct(road.database, channels, **about, texto=words)
+        for texto in (words, words, "o volume é um só, e não dois"):
+            [said] = await correct(road.database, channels, **about, texto=texto)
+            assert "registrada" in said
+        with pytest.raises(CommandRefusedError, match="Nada mudou"):
+            await correct(road.database, channels, **about, texto="curto")
+        with pytest.raises(CommandRefusedError, match="não tem a NF-e"):
+            await correct(road.database, channels, cnpj=FORM.cnpj, numero="999999", texto=words)
+    events = next(each for each in sefaz.authorised() if each.chave == note.chave).events
+    assert [(each.tipo, each.sequence) for each in events] == [("110110", 1), ("110110", 2)]
 
 
 async def test_a_number_of_another_program_stops_the_series(road: Road, sefaz: SefazSimulator) -> None:
