@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 import pytest
@@ -13,15 +13,11 @@ from pydantic import SecretStr
 from bot.house import open_house
 from bot.settings import Settings
 from tests.patience import PATIENCE
-from tests.road.road_people import Person, new_phone, open_road, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.road.road_people import open_road, until
 
 STATEMENTS_PER_SECOND = 2.0
 BEAT = "UPDATE historia"
 OF_AN_INVOICE = 100  # statements, measured 91 to 97: ticks come one by one or together
-COMMITS = 52  # of which a third only read
 BY_THE_CLOCK = (BEAT, "SELECT fila, momento", "expira_em < now()", "FROM propostas JOIN usuario", "SELECT NOT EXISTS")
 
 Asked = list[tuple[float, str]]
@@ -72,10 +68,9 @@ async def test_an_invoice_asks_the_database_little(asked: Asked, database_url: s
     """From the message to the last tick of both files, besides what goes by the clock; the house is warm."""
     async with open_road(database_url, redis_url) as road:
         for _ in range(2):
-            await Person(road.world, new_phone()).issue()
+            ana = await road.person()
+            asked.clear()
+            await ana.issue()
             await road.settled()
-            found, asked[:] = [query for _, query in asked if not any(each in query for each in BY_THE_CLOCK)], []
-    begun = found.count("BEGIN")
-    inside = sum(_inside(found))
+            found = [query for _, query in asked if not any(each in query for each in BY_THE_CLOCK)]
     assert len(found) <= OF_AN_INVOICE, [query[:60] for query in found]
-    assert len(found) - inside - begun <= COMMITS, begun
