@@ -61,6 +61,7 @@ class ConversationMemory:
         self._mei = mei
         self.ativa = ativa
         self.mails = mails
+        self._latest: tuple[tuple[Sessao, datetime] | None] | None = None  # once it was asked for
 
     async def load(self, sessao_id: str) -> Sessao | None:
         """One session of this conversation."""
@@ -69,8 +70,10 @@ class ConversationMemory:
 
     async def latest(self) -> tuple[Sessao, datetime] | None:
         """The newest session and when it last changed."""
-        async with self._database.alone() as connection:
-            return await snapshots.latest(connection, self._conversa)
+        if self._latest is None:
+            async with self._database.alone() as connection:
+                self._latest = (await snapshots.latest(connection, self._conversa),)
+        return self._latest[0]
 
     async def repaired(self, sessao_id: str) -> bool:
         """Whether a later session took this one's data up."""
@@ -79,7 +82,7 @@ class ConversationMemory:
 
     async def stopped(self, sessao: Sessao) -> bool:
         """Whether the session's invoice waits for its person's word."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await attempts.waits_for_person(connection, sessao.sessao_id, sessao.revisao)
 
     async def cancelled(self, sessao: Sessao) -> bool:
@@ -163,7 +166,7 @@ class ConversationMemory:
 
     async def heard(self, wamid: str) -> Ouvida:
         """What is known of a message that came before."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await snapshots.heard(connection, self._conversa, wamid)
 
     async def changes(self, wamids: Collection[str]) -> list[Mudanca]:

@@ -135,7 +135,8 @@ class Resources:
 
     ``repeat``: for so long after its end an invoice of the same content makes us ask before a second one;
     ``cancellation_wait``: for so long a cancellation waits for its person's next word. ``ring`` wakes all that sends,
-    ``ring_delivery`` only who sends messages. ``public_url`` begins the links that are sent; empty: none are.
+    or who is named, ``ring_delivery`` only who sends messages. ``public_url`` begins the links that are sent; empty:
+    none are.
     ``emails``: mails of a company in a day, 0 for any number; ``None``: there is no server that takes them.
     """
 
@@ -155,7 +156,7 @@ class Resources:
     public_url: str
     cofre: Vault
     emails: int | None
-    ring: Callable[[], None]
+    ring: Callable[..., None]
     ring_delivery: Callable[[], None]
 
     @asynccontextmanager

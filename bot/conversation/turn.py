@@ -125,7 +125,7 @@ class Conversations:
         """Take one turn from the head of a user's messages; returns the rows that it consumed."""
         chegada = next_arrival(lease.lane, rows, self._actions)
         conversa = await conversations.find(self._database, chegada.contato)
-        if conversa.nova and chegada.contato.wa_id and await self._reunite(chegada.contato):
+        if conversa.nova and await self._reunite(chegada.contato):
             conversa = await conversations.find(self._database, chegada.contato)
         turn = Turn(lease, chegada, conversa, DatabaseClock(conversa.agora), partial(self._voice, lease.lane))
         shown = chegada.rows[-1].tentativas > 0  # at the first attempt

@@ -82,7 +82,7 @@ class Hooks:
 
     async def claim(self, limit: int) -> list[TakenDelivery]:
         """Take deliveries that are due."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await hooks.claim(connection, self._cofre, limit, OF_ONE)
 
     async def renew(self, delivery: TakenDelivery) -> bool:

@@ -24,7 +24,7 @@ from gateway.registry import Channels
 from gateway.whatsapp.errors import Failure
 from gateway.whatsapp.media import Uploaded
 from gateway.whatsapp.messages import DocumentoMidia, Mensagem, Texto
-from operations.month import MIME, MonthError, month_named, month_of, named, page_file, xlsx_of
+from operations.month import MIME, PAGE_MIME, MonthError, month_named, month_of, named, page_file, xlsx_of
 from persistence.batches import mailed_notes, records, suppression, work
 from persistence.batches.work import TakenBatch
 from persistence.db.connection import Connection
@@ -75,12 +75,6 @@ class Documents:
         fetched = await self._fetched(emissao_id, formato, kept)
         return kept.documento if isinstance(fetched, NotYet) and kept.documento and not kept.cancelada else fetched
 
-    async def page(self, emissao_id: int) -> str | None:
-        """Return where the authority shows a note, on a channel that gives no PDF of it."""
-        async with self._database.alone() as connection:
-            kept = await notes.document(connection, emissao_id, "pdf")
-        return kept.endereco if self._channels.of(kept.canal).natureza.page else None
-
     async def _fetched(self, emissao_id: int, formato: Literal["pdf", "xml"], kept: Guardado) -> Arquivo | NotYet:
         if kept.id_externo is None:
             return NotYet("the gateway has not named the note yet")
@@ -114,11 +108,12 @@ class Attachments:
 
     async def prepare(self, arquivo: EnviarArquivo) -> Mensagem | NotYet | Failure:
         """Return the message to send, or why it can't be made now; in the place of a PDF that is none, the page."""
-        if arquivo.formato == "pdf" and (page := await self._documents.page(arquivo.emissao_id)):
-            return Texto("\n\n".join(filter(None, (arquivo.legenda, f"A nota, na página da prefeitura: {page}"))))
         documento = await self._documents.fetch(arquivo.emissao_id, arquivo.formato)
         if isinstance(documento, NotYet):
             return documento
+        if arquivo.formato == "pdf" and documento.mime == PAGE_MIME:
+            page = f"A nota, na página da prefeitura: {documento.conteudo.decode().strip()}"
+            return Texto("\n\n".join(filter(None, (arquivo.legenda, page))))
         uploaded = await self._messenger.upload_media(documento.conteudo, documento.mime, arquivo.nome)
         if not isinstance(uploaded, Uploaded):
             return uploaded

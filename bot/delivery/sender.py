@@ -404,6 +404,8 @@ class Homologation:
 
     async def _of_session(self, saida: Saida, services: str) -> bool:
         """Tell whether what a session is about is practice; ``services`` is where its company issues services."""
+        if saida.modelo is None:
+            return services.endswith(f"/{Ambiente.HOMOLOGACAO}")
         async with self._database.alone() as connection:
             sessao = await snapshots.load(connection, saida.conversa, saida.sessao_id or "")
             tipo = TipoDocumento.of(sessao.rascunho.validado(Campo.MODELO) if sessao else None)

@@ -176,9 +176,9 @@ class Door:
 
     async def may_number(self, connection: Connection, empresa: Empresa, tipo: TipoDocumento = _SERVICO) -> bool:
         """Tell whether an invoice of this company may be confirmed now, as far as its number goes."""
-        if await self.blocked(connection, empresa, tipo):
-            return False
         numbers = Numbers(await self._gateway_of(connection, empresa, tipo))
+        if await numbers.blocked(connection, empresa):
+            return False
         return not numbers.given(empresa) or (await self._witness.look_for(connection, empresa.id)).doubt is None
 
     async def restored_at(
@@ -250,7 +250,7 @@ class Door:
         """
         origin, empresa = confirmed.origin, confirmed.empresa
         cadastro = await remembered(connection, confirmed.documento.tomador.documento)
-        gateway = await self._gateway_of(connection, empresa, confirmed.tipo)
+        gateway = self._channels.of(await company_channels.chosen(connection, empresa.id, confirmed.tipo))
         if confirmed.canal not in {None, _written(Canal(gateway.name), gateway.ambiente)}:
             raise OtherChannelError(origin.id)
         numbers = Numbers(gateway)
@@ -293,8 +293,9 @@ class Door:
     async def _gateway_of(
         self, connection: Connection, empresa: Empresa, tipo: TipoDocumento = _SERVICO
     ) -> FiscalGateway:
-        """Return the company's channel for a kind of document."""
-        return self._channels.of(await company_channels.chosen(connection, empresa.id, tipo))
+        """Return the company's channel for a kind of document; that of services was read with the company."""
+        chosen = empresa.canal if tipo is _SERVICO else await company_channels.chosen(connection, empresa.id, tipo)
+        return self._channels.of(chosen)
 
 
 async def remembered(connection: Connection, documento: str) -> CompanyEntry | None:

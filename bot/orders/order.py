@@ -50,6 +50,10 @@ class Step(Protocol):
         """Where the order stands then."""
 
     @property
+    def daqui(self) -> float | None:
+        """Seconds until the next look, ``None`` for none."""
+
+    @property
     def motivo(self) -> str | None:
         """Why, for the record."""
 
@@ -188,11 +192,12 @@ class OrderWorker(Generic[T, A, P]):
         """Keep an order whose gateway call takes long, with the record that was made when it was made ready."""
         return await self._order.leases.keep(self._database, self._ready.get(id(piece), piece))
 
-    async def work(self, piece: T) -> None:
-        """Send or ask once, and settle what came of it; never raises."""
+    async def work(self, piece: T) -> bool:
+        """Send or ask once, and settle what came of it; never raises. False: nothing became due by it."""
         with structlog.contextvars.bound_contextvars(**self._order.context(piece)):
             try:
-                await self._advance(piece)
+                follows = await self._advance(piece)
+                return follows or 2 * self._held.total() >= self.concurrency  # its company may have had to wait for it
             except OrderLeaseLostError:
                 log.warning(self._order.events.lease_lost, emissao_id=piece.emissao_id)
             except Exception as error:
@@ -201,6 +206,7 @@ class OrderWorker(Generic[T, A, P]):
             finally:
                 self._ready.pop(id(piece), None)
                 self._held -= Counter((piece.prestador_id,))  # companies without any are dropped
+        return True
 
     async def _failed(self, piece: T, error: str) -> None:
         """Record that our own work on it raised; people get what does so again and again."""
@@ -217,21 +223,22 @@ class OrderWorker(Generic[T, A, P]):
         except Exception as again:  # noqa: BLE001 - the lease ends, and it is tried again
             log.warning("failure_not_recorded", emissao_id=piece.emissao_id, error=type(again).__name__)
 
-    async def _advance(self, piece: T) -> None:
+    async def _advance(self, piece: T) -> bool:
         order, sending = self._order, self._order.sends(piece)
         lines = self._channels.of(piece.canal).lines
         breaker = lines.breaker(piece.prestador, order.kind if sending else CallKind.QUESTION)
         if not breaker.allows():
             await self._wait(piece, max(breaker.pause(), SHORTEST_PAUSE))
         elif not sending:
-            await self._call(piece, ASKING, order.ask)
+            return await self._call(piece, ASKING, order.ask)
         elif isinstance(ready := await order.prepare(piece), Instead):
             await self._wait(piece, ready)
         elif time.monotonic() - ready.tomada_em > self.send_within:
             await self._give_back(ready)
         else:
             self._ready[id(piece)] = ready
-            await self._call(ready, order.operation, order.send)
+            return await self._call(ready, order.operation, order.send)
+        return True
 
     async def _wait(self, piece: T, why: float | Instead[P]) -> None:
         """Store what follows where nothing was called: ``why`` is a decision, or for how long nobody may call."""
@@ -251,14 +258,14 @@ class OrderWorker(Generic[T, A, P]):
         async with self._database.transaction() as connection:
             await self._order.leases.give_back(connection, piece)
 
-    async def _call(self, piece: T, operation: str, call: Callable[[T], Awaitable[A]]) -> None:
+    async def _call(self, piece: T, operation: str, call: Callable[[T], Awaitable[A]]) -> bool:
         started = time.monotonic()
         with recording() as tape:
             answer = await call(piece)
-        await self.heard(piece, Call(operation, answer, round((time.monotonic() - started) * 1000), tape))
+        return await self.heard(piece, Call(operation, answer, round((time.monotonic() - started) * 1000), tape))
 
-    async def heard(self, piece: T, call: Call[A]) -> None:
-        """Store what an answer means and what follows from it. Raises ``OrderLeaseLostError``."""
+    async def heard(self, piece: T, call: Call[A]) -> bool:
+        """Store what an answer means and what follows; say whether it is due. Raises ``OrderLeaseLostError``."""
         result = type(call.answer).__name__
         async with self._database.transaction() as connection:
             passo = await self._order.classify(connection, piece, call.answer)
@@ -275,13 +282,14 @@ class OrderWorker(Generic[T, A, P]):
             status=passo.status,
             latency_ms=call.latency_ms,
         )
+        return passo.daqui == 0
 
 
 class Hints:
     """Takes a gateway's webhook: a hint to look at the orders of those notes now, nothing more."""
 
     def __init__(
-        self, database: Database, lanes: Lanes, orders: Collection[Order[Any, Any, Any]], ring: Callable[[], None]
+        self, database: Database, lanes: Lanes, orders: Mapping[str, Order[Any, Any, Any]], ring: Callable[..., None]
     ) -> None:
         self._database = database
         self._lanes = lanes
@@ -291,15 +299,15 @@ class Hints:
     async def on_hint(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
         """Make the orders due that the rows speak of."""
         ids = [row.id for row in rows]
-        concerned = 0
+        concerned: Counter[str] = Counter()
         async with self._database.transaction() as connection:
             for row in rows:
                 told = GatewayRow.of(row.payload)
                 for hint in told.hints:
                     note = hint.id_integracao, hint.id_externo, told.corpo
-                    # the orders of a note have one emission
-                    concerned += max([await order.hint(connection, *note) for order in self._orders])
+                    for name, order in self._orders.items():
+                        concerned[name] += await order.hint(connection, *note)
             await self._lanes.done(connection, lease, ids)
-        self._ring()
-        log.info("gateway_hint", rows=len(rows), count=concerned)
+        self._ring(*(+concerned or self._orders))
+        log.info("gateway_hint", rows=len(rows), count=max(concerned.values(), default=0))
         return ids

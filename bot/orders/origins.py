@@ -125,11 +125,11 @@ class SlowNotices:
 
     async def look(self) -> float:
         """Ring for what is due, tell whom an order keeps waiting, and return the seconds until the next look."""
-        found = await backlog.waiting(self._database)
+        found = await backlog.waiting(self._database, self._seconds)
         for name in found.keys() & self._rings.keys():
             if found[name]:
                 self._rings[name]()
-        if not found.keys().isdisjoint(("emissions", "cancellations", "notices")):
+        if found.get("notices"):
             await self.run_once()
         return LOOK_EVERY if found else IDLE_EVERY
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from bot.budgets import limites_mei_of, politica_of
@@ -121,12 +122,12 @@ class Pumps(dict[str, Pump[Any]]):
         if stores.settings.smtp_url.get_secret_value():
             works["mailing"] = _mailing(stores, NoteFiles(database, documents))
         super().__init__({name: _pump(name, work) for name, work in works.items()})
-        self.hints = Hints(database, stores.lanes, orders.values(), self.ring)
+        self.hints = Hints(database, stores.lanes, orders, self.ring)
 
-    def ring(self) -> None:
-        """Have all of them look for work now."""
-        for pump in self.values():
-            pump.ring()
+    def ring(self, *names: str) -> None:
+        """Have these look for work now; without names, all of them."""
+        for name in names or self:
+            self[name].ring()
 
 
 def _mailing(stores: Stores, files: NoteFiles) -> Mailing:
@@ -150,7 +151,8 @@ def _pump(name: str, work: Work) -> Pump[Any]:
 async def open_worker(stores: Stores, outside: Outside, pumps: Pumps, door: Door) -> AsyncIterator[LaneWorker]:
     """Open the worker; at the end its conversations are closed."""
     settings, database, lanes, live, ring = stores.settings, stores.database, stores.lanes, stores.live, pumps.ring
-    sessions = SessionEvents(database, lanes, live, Effects(door), ttl_seconds=settings.session_ttl_seconds, ring=ring)
+    tell = partial(ring, "deliveries", "webhooks")
+    sessions = SessionEvents(database, lanes, live, Effects(door), ttl_seconds=settings.session_ttl_seconds, ring=tell)
     subjects = open_subjects(
         Resources(
             database=database,

@@ -53,7 +53,7 @@ class Conversa:
     atendida: bool  # by staff: the bot is silent
     cancelando: bool  # a cancellation waits for its next word
     telefone: str | None  # E.164; of somebody who hides it, the one by which they were authorised, where that is known
-    nova: bool = False
+    nova: bool = False  # of a telephone that wrote under another id
 
 
 # The person is found by phone when Meta gives one, else by what the conversation was before. States are literals: by
@@ -63,7 +63,9 @@ SELECT {", ".join(f"e.{name}" for name in COLUMNS)}, {services.column("e")} AS s
     {channels.column("e")} AS canal, {goods.column("e")} AS comercio,
     s.sessao_id, s.versao AS sessao_versao, c.orientada_em,
     c.atendente_id IS NOT NULL AS atendida, k.id IS NOT NULL AS cancelando, now() AS agora,
-    '+' || coalesce(p.telefone, u.telefone) AS telefone, c.conversa IS NULL AS nova
+    '+' || coalesce(p.telefone, u.telefone) AS telefone, c.conversa IS NULL AND EXISTS (
+        SELECT FROM conversas f WHERE f.phone_number_id = $3 AND "right"(f.wa_id, 8) = "right"($4, 8) AND f.wa_id = $4
+    ) AS nova
 FROM (VALUES ($1::text, $2::text)) AS p(conversa, telefone)
 LEFT JOIN conversas c ON c.conversa = p.conversa
 LEFT JOIN usuario t ON t.telefone = p.telefone
@@ -81,7 +83,8 @@ LEFT JOIN LATERAL (
 
 async def find(database: Database, contato: Contato) -> Conversa:
     """Return what we know of who writes."""
-    return _conversa(await database.pool.fetchrow(_FIND, contato.conversa, _canonical_or_none(contato.wa_id)))
+    who = contato.conversa, _canonical_or_none(contato.wa_id), contato.phone_number_id, contato.wa_id
+    return _conversa(await database.pool.fetchrow(_FIND, *who))
 
 
 def _issuer(*, by_phone: bool) -> Any:

@@ -189,7 +189,7 @@ async def under_way(connection: Connection) -> list[Espera]:
 
 
 BATCH: Final = 200  # of each kind at once: the next look is a second later
-# Of each queue what is due first, by its index; "notices": what waits for the authority, whose people may have to hear.
+# Of each queue what is due first, by its index; "notices": what waits for the authority, of whom people hear in $1.
 _QUEUES = f"""
 SELECT fila, momento <= now() AS vence FROM (
     SELECT 'lanes' AS fila, (SELECT min(ready_at) FROM lanes WHERE ready_at IS NOT NULL) AS momento
@@ -200,15 +200,20 @@ SELECT fila, momento <= now() AS vence FROM (
     UNION ALL SELECT 'webhooks',
         (SELECT min(a_partir_de) FROM webhook_entrega WHERE estado = '{EstadoEntrega.PENDENTE}')
     UNION ALL SELECT 'mailing', (SELECT min(a_partir_de) FROM lote_fila)
-    UNION ALL SELECT 'notices',
-        (SELECT min(criado_em) FROM nfse_emissao WHERE avisado_em IS NULL AND status IN ({literals(EM_CURSO)}))
+    UNION ALL SELECT 'notices', make_interval(secs => $1) + least(
+        (SELECT min(criado_em) FROM nfse_emissao WHERE avisado_em IS NULL AND status IN ({literals(EM_CURSO)})),
+        (SELECT criado_em FROM nfse_emissao WHERE avisado_em IS NOT NULL AND proxima_acao_em IS NOT NULL LIMIT 1),
+        (SELECT min(confirmado_em) FROM cancelamento WHERE proxima_acao_em IS NOT NULL))
 ) f WHERE momento IS NOT NULL
 """  # noqa: S608 - our own constants
 
 
-async def waiting(database: Database) -> dict[str, bool]:
-    """Return the queues in which anything is open, each with whether something of it is due (database clock)."""
-    return {row["fila"]: row["vence"] for row in await database.pool.fetch(_QUEUES)}
+async def waiting(database: Database, seconds: float) -> dict[str, bool]:
+    """Return the queues in which anything is open, each with whether something of it is due (database clock).
+
+    ``notices`` are due ``seconds`` after their orders.
+    """
+    return {row["fila"]: row["vence"] for row in await database.pool.fetch(_QUEUES, seconds)}
 
 
 # Whoever works on one right now tells by itself; the key of the news keeps it from being told twice.

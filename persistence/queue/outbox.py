@@ -39,7 +39,8 @@ class Saida:
     """A message to be sent, under our lease; ``mensagem`` is as stored (see ``persistence.rows``).
 
     ``era`` is its status before we took it: ``enviando`` means that a worker died with it in hand, perhaps sent;
-    ``incerto``, that an earlier copy may have left. ``canal``: the channel and environment of the session it is about.
+    ``incerto``, that an earlier copy may have left. ``canal``: the channel and environment of the session it is about,
+    ``modelo`` that of its goods.
     """
 
     id: int
@@ -53,6 +54,7 @@ class Saida:
     conversa: str
     sessao_id: str | None
     canal: str | None
+    modelo: str | None
     correlacao: str | None
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
@@ -128,6 +130,7 @@ FROM due, conversas c
 WHERE o.id = due.id AND c.conversa = o.conversa AND o.run_at IS NOT NULL
 RETURNING o.id, o.epoch, due.status AS era, o.mensagem, o.tentativas, o.criado_em, o.conversa, o.sessao_id,
           (SELECT s.canal FROM session_snapshot s WHERE s.sessao_id = o.sessao_id) AS canal,
+          (SELECT s.rascunho #>> '{{modelo,valor}}' FROM session_snapshot s WHERE s.sessao_id = o.sessao_id) AS modelo,
           o.correlacao, c.endereco, now() AS agora
 """  # noqa: S608 - our own constants
 

@@ -289,7 +289,7 @@ class Invoice:
         if sessao is None or sessao.espera_usuario:  # nothing is to be issued
             self._r.ring_delivery()
         else:
-            self._r.ring()
+            self._r.ring("emissions", "deliveries", "webhooks")
         if sessao is not None:
             await self._remember(sessao, plano)
         return turn.chegada.ids
