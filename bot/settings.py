@@ -142,6 +142,7 @@ class Settings(BaseSettings):
     )  # how old a sending is at the first absence, and how far the second lies from it
     sefaz_url: str = ""  # a base that replaces all hosts: {base}/NFeAutorizacao4; none: ``sefaz_hosts_file``
     sefaz_hosts_file: Path | None = None  # JSON: state, model (55, 65), environment, service: its whole address
+    sefaz_maker_file: Path | None = None  # JSON: who made the program (infRespTec), the secret of each state (CSRT)
     sefaz_ca_file: Path | None = None  # as ``paulistana_ca_file``
     sefaz_absence_seconds: Annotated[tuple[float, ...], NoDecode] = Field(default=(120, 60), min_length=2, max_length=2)
     sefaz_ladder: Annotated[tuple[float, ...], NoDecode] = Field(default=(120, 180, 720, 2520, 3600), min_length=1)
@@ -325,6 +326,19 @@ class Settings(BaseSettings):
             return date.fromisoformat(value) if isinstance(value, str) and value else value or None
         except ValueError as error:
             raise ValueError("é um dia como 2027-01-01") from error
+
+    @field_validator("sefaz_maker_file", mode="before")
+    @classmethod
+    def _maker(cls, value: object) -> object:
+        if not value:
+            return None
+        from gateway.nfe.adapter import makers  # noqa: PLC0415 - only where one is set
+
+        try:
+            makers(Path(str(value)))
+        except (OSError, ValueError) as error:
+            raise ValueError("é o caminho de um arquivo JSON com cnpj, contato, email, fone e csrt") from error
+        return value
 
     @field_validator("sefaz_hosts_file", mode="before")
     @classmethod

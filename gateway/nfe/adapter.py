@@ -131,7 +131,7 @@ class Sefaz:
         kept: KeptDocuments,
         natureza: Natureza = NATUREZA,
         rules: Rules | None = None,
-        maker: Maker | None = None,
+        makers: Mapping[str, Maker] | None = None,
         ca_file: Path | None = None,
         submit_timeout: float = 60.0,
         query_timeout: float = 30.0,
@@ -154,7 +154,7 @@ class Sefaz:
         self._connections = CompanyConnections(certificates, destination, also_trusted=ca_file)
         self._kept = kept
         self._rules = rules or Rules()
-        self._maker = maker
+        self._makers = makers or {}
         self._signers = signers or Signers()
         self._danfe = danfe or DanfsePool()
         self._clock = clock
@@ -182,8 +182,9 @@ class Sefaz:
         """Hold an invoice against the rules without signing it, and return what is wrong with it."""
         try:
             what = goods(intent)
-            self._address(chave_of(what).uf, "NFeAutorizacao4")
-            sale.refuse(note_of(what, self.ambiente, self._clock(), self._maker), self._rules)
+            uf = chave_of(what).uf
+            self._address(uf, "NFeAutorizacao4")
+            sale.refuse(note_of(what, self.ambiente, self._clock(), self._makers.get(uf)), self._rules)
         except NotaInvalida as error:
             return Rejected(error.texto, campos=((error.campo, error.texto),))
         except ValueError as error:
@@ -205,12 +206,13 @@ class Sefaz:
         emissao = moment_of(chave, agora - _BACK, what)
         if chave.modelo == NFCE and agora - emissao > FRESH:
             return Rejected(_MONTH_OVER, campos=(("emissao", _MONTH_OVER),))
+        maker = self._makers.get(chave.uf)
         asked = {
             "nota": payload_.decode(),
             "ambiente": self.ambiente.value,
             "emissao": emissao.isoformat(),
             "fim": self._rules.fim.isoformat() if self._rules.fim else None,
-            "maker": asdict(self._maker) if self._maker else None,
+            "maker": asdict(maker) if maker else None,
         }
         try:
             return await self._signed(chave.emitente, str(chave), asked)
@@ -434,6 +436,22 @@ def _address(base: str, known: Mapping[str, Any], modelo: str, ambiente: Ambient
     return found
 
 
+def makers(file: Path | None) -> dict[str, Maker]:
+    """Return who made the program as each state (IBGE) is told, of a file of JSON. Raises ``ValueError``."""
+    if file is None:
+        return {}
+    told = json.loads(file.read_text(encoding="utf-8"))
+    try:
+        pairs = {uf: (str(of[0]), str(of[1])) for uf, of in told.pop("csrt", {}).items()}
+        cnpj, contato, email, fone = (str(told.pop(name)) for name in ("cnpj", "contato", "email", "fone"))
+    except (TypeError, LookupError, AttributeError) as error:
+        raise ValueError('cnpj, contato, email e fone, e "csrt": {"PR": ["01", "…"]}') from error
+    if told or not pairs.keys() <= states().keys():
+        raise ValueError("a name that is not known")
+    made = Maker(cnpj, contato, email, fone)
+    return {uf.ibge: replace(made, csrt=pairs.get(code)) for code, uf in states().items()}
+
+
 def opened(name: str, around: Surroundings) -> Sefaz:
     """Open the adapter of a model as the program's settings say."""
     settings = around.settings
@@ -455,6 +473,7 @@ def opened(name: str, around: Surroundings) -> Sefaz:
         ambiente=around.ambiente,
         kept=around.kept or NoneKept(),
         natureza=natureza,
+        makers=makers(settings.sefaz_maker_file),
         ca_file=trusted(settings.sefaz_ca_file, settings.nacional_ca_file),
         submit_timeout=settings.gateway_timeout_seconds,
         query_timeout=settings.gateway_query_timeout_seconds,

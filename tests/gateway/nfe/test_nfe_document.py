@@ -375,6 +375,20 @@ def test_no_payment_and_a_delivery_are_told() -> None:
     assert said(taken, "transp/transporta/CNPJ") is None
 
 
+def test_each_state_is_told_the_maker_with_its_own_secret(tmp_path: Path) -> None:
+    """A file that names no maker is refused when the program starts."""
+    file = tmp_path / "maker.json"
+    told = {"cnpj": CNPJ, "contato": "Prosa", "email": "nfe@exemplo.com.br", "fone": "1133334444"}
+    file.write_text(json.dumps({**told, "csrt": {"PR": ["01", "segredo"]}}), encoding="utf-8")
+    made = adapter.makers(file)
+    assert (made["41"].csrt, made["35"].csrt, len(made)) == (("01", "segredo"), None, 27)
+    assert adapter.makers(None) == {}
+    for wrong in ("[]", "{", "{}", json.dumps({**told, "outro": "x"}), json.dumps({**told, "csrt": {"PR": ["01"]}})):
+        file.write_text(wrong, encoding="utf-8")
+        with pytest.raises(ValueError):  # noqa: PT011 - the settings have their own words
+            adapter.makers(file)
+
+
 @pytest.mark.parametrize("name", ["nfe", "nfce"])
 @pytest.mark.parametrize("ambiente", list(Ambiente))
 def test_every_state_has_its_services_and_a_file_replaces_them(name: str, ambiente: Ambiente, tmp_path: Path) -> None:

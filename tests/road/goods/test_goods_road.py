@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
+import tempfile
 import time
 from dataclasses import replace
 from datetime import datetime
@@ -60,7 +62,11 @@ PLAIN = SefazConfig()
 
 async def led_there(world: World) -> dict[str, Any]:
     """Return the settings that lead to the simulated SEFAZ."""
+    maker = Path(tempfile.mkdtemp(prefix="prosa-tests-")) / "maker.json"
+    told = {"cnpj": FORM.cnpj, "contato": "Prosa", "email": "nfe@exemplo.com.br", "fone": "1133334444"}
+    maker.write_text(json.dumps({**told, "csrt": {"SP": ["01", "G8063VRTNDMO886SFNK5LDUDEI24XJ22YIPO"]}}))
     return {
+        "sefaz_maker_file": maker,
         "sefaz_url": world.urls.sefaz_url,
         "sefaz_ca_file": Path(world.urls.nacional_ca_file or ""),
         "sefaz_absence_seconds": (0.5, 0.3),
@@ -221,6 +227,17 @@ async def test_nobody_needs_a_name_on_an_nfce(road: Road, sefaz: SefazSimulator)
     await person.touch("Confirmar")
     note = await _one_note(road, sefaz, person)
     assert b"<dest>" not in note.xml
+
+
+async def test_a_state_that_asks_for_the_programs_maker_is_told(road: Road, sefaz: SefazSimulator) -> None:
+    """Without it some refuse every note (972); the secret of the state is proven by its hash."""
+    road.world.sefaz.config = replace(PLAIN, maker=True)
+    person = await _person(road)
+    await person.say(f"nota de 8 brigadeiros pra padaria, cnpj {PADARIA}")
+    await person.touch("Confirmar")
+    note = await _one_note(road, sefaz, person)
+    assert b"<infRespTec>" in note.xml
+    assert b"<idCSRT>01</idCSRT>" in note.xml
 
 
 async def test_a_lost_answer_is_asked_for_and_makes_no_second_note(road: Road, sefaz: SefazSimulator) -> None:
