@@ -232,7 +232,8 @@ def _motiva(c: Cancelamento, evento: Evento, agora: datetime) -> Decisao:
     assert isinstance(evento, Motivou)  # noqa: S101 - REGRAS
     if evento.versao not in {None, c.versao}:
         return _lembra(c, evento, agora)
-    motivo = motivo_de(evento.codigo, evento.texto)
+    texto = textos.nao_prestado(c.nota)[1] if evento.codigo is Codigo.NAO_PRESTADO else evento.texto
+    motivo = motivo_de(evento.codigo, texto)
     if motivo is None and c.motivo is not None:  # a few words beside the summary are no other reason
         return _lembra(c, evento, agora)
     if motivo is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from state_machine.catalogue.requests import SERVICO
 from state_machine.invoice.session import Botao, Mensagem
 from state_machine.invoice.summary import fim
 from state_machine.values.documents import formata_documento
@@ -27,6 +28,7 @@ MOTIVO_DO_BOTAO = {
     "1": ("Erro na emissão", "Erro na emissão da nota"),
     "2": ("Serviço não prestado", "Serviço não prestado ao cliente"),
 }
+VENDA_DESFEITA = ("Venda desfeita", "Venda desfeita com o cliente")  # the same of goods
 LEMBRETE = "*Ainda não cancelei nada.* Para cancelar, só pelo botão."
 BOTAO_ANTIGO = "*Esse botão era de um resumo anterior, então ainda não cancelei.* Confere de novo?"
 CONFERE = "*Cancelo esta nota?* Depois de cancelada, ela não volta."
@@ -90,10 +92,15 @@ def resumo(c: Cancelamento, titulo: str = CONFERE) -> Mensagem:
     )
 
 
+def nao_prestado(nota: NotaEmitida) -> tuple[str, str]:
+    """Return the button and the words of a note whose service, or sale, was not."""
+    return MOTIVO_DO_BOTAO["2"] if nota.tipo == SERVICO else VENDA_DESFEITA
+
+
 def _motivos(c: Cancelamento) -> tuple[Botao, ...]:
     return (
         Botao(f"cancelar_erro:{c.id}:{c.versao}", MOTIVO_DO_BOTAO["1"][0]),
-        Botao(f"cancelar_nao_prestado:{c.id}:{c.versao}", MOTIVO_DO_BOTAO["2"][0]),
+        Botao(f"cancelar_nao_prestado:{c.id}:{c.versao}", nao_prestado(c.nota)[0]),
         _nao_cancelar(c),
     )
 

@@ -280,7 +280,7 @@ async def test_a_note_is_cancelled_by_chat(road: Road, sefaz: SefazSimulator) ->
     assert pdf.startswith(b"%PDF")
     assert note.xml in xml
     await person.tell(f"cancela a nota {int(note.chave.numero)}")
-    for title in ("Erro na emissão", "Cancelar a nota"):
+    for title in ("Venda desfeita", "Cancelar a nota"):  # of goods no service was not given
         await _offered(person, title)
         await person.touch(title)
 
@@ -288,6 +288,8 @@ async def test_a_note_is_cancelled_by_chat(road: Road, sefaz: SefazSimulator) ->
         return next(n for n in sefaz.authorised() if n.chave == note.chave).cancelled is not None
 
     assert await until(cancelled)
+    [event] = next(n for n in sefaz.authorised() if n.chave == note.chave).events
+    assert b"Venda desfeita com o cliente" in event.xml
 
 
 async def _told(person: Person, words: str) -> str:
