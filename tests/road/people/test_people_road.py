@@ -59,7 +59,7 @@ async def test_who_hides_the_number_later_is_still_the_same_person(road: Road) -
     sent = [message["payload"] for message in road.world.meta.outbound(ana.who)]
     assert [(payload.get("to"), payload.get("recipient")) for payload in sent] == [
         (f"+{ana.who}", None),
-        *[(None, hidden)] * 3,
+        *[(None, hidden)] * 4,
     ]
 
 
