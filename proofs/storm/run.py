@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
+from gateway.nfe.adapter import CONSULTS
 from gateway.registry import REGISTRY
 from operations.company import CompanyForm, add_company
 from persistence.db.engine import Database
@@ -57,6 +58,18 @@ WITH chosen AS (
 )
 UPDATE nfse_emissao SET proxima_acao_em = now()
 WHERE retida = 'leiaute' AND proxima_acao_em IS NOT NULL AND EXISTS (SELECT FROM chosen)
+"""
+# A key's eight questions of an hour may be spent while the faults last: its hour passes at once.
+HOUR_PASSES = """
+WITH spent AS (
+    SELECT e.id FROM nfse_emissao e JOIN gateway_tentativas t ON t.emissao_id = e.id
+    WHERE e.canal IN ('nfe', 'nfce') AND e.proxima_acao_em IS NOT NULL AND t.operacao = 'find'
+        AND t.em > now() - interval '1 hour' AND (t.pedido IS NOT NULL OR t.resultado = 'Raised')
+    GROUP BY e.id HAVING count(*) >= $1
+), past AS (
+    UPDATE gateway_tentativas SET em = em - interval '1 hour' WHERE emissao_id IN (SELECT id FROM spent)
+)
+UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id IN (SELECT id FROM spent) RETURNING chave_natural
 """
 LOOK_EVERY = 0.2  # seconds
 CALM_LOOKS = 3  # in a row: between two ticks of one message nothing is under way for a moment
@@ -174,7 +187,7 @@ class Storm:
         self._slots = asyncio.Semaphore(plan.people)
         self.begun: dict[str, Wish] = {}
         self._half = asyncio.Event()
-        self._turn: asyncio.Task[None] | None = None
+        self._turns: list[asyncio.Task[None]] = []
 
     async def rage(self, crowd: list[Wish]) -> list[asyncio.Task[None]]:
         """Let the crowd talk in bad weather until the last one has confirmed; returns who still waits for files."""
@@ -182,7 +195,9 @@ class Storm:
         storm = asyncio.create_task(self.weather.rage(lambda: len(self.begun)))
         self.listing = asyncio.create_task(self.erp.send_list(crowd[0].emitente))
         if self._plan.new_layout:
-            self._turn = asyncio.create_task(self._change_layout())
+            self._turns.append(asyncio.create_task(self._change_layout()))
+        if self._world.config.sefaz is not None:
+            self._turns.append(asyncio.create_task(self._pass_hours()))
         deadline = time.monotonic() + self._plan.minutes_max * 60
         waiting: list[asyncio.Task[None]] = []
         talks: list[asyncio.Task[None]] = []
@@ -212,6 +227,19 @@ class Storm:
                 connection = await asyncpg.connect(self._servers.database_url)
                 try:
                     await connection.execute(CHOOSE)
+                finally:
+                    await connection.close()
+
+    async def _pass_hours(self) -> None:
+        """Let the hour pass for each key that SEFAZ may not be asked about any more."""
+        while True:
+            await asyncio.sleep(OPERATOR_LOOKS)
+            with contextlib.suppress(OSError, asyncpg.PostgresError, TimeoutError):
+                connection = await asyncpg.connect(self._servers.owner_url)
+                try:
+                    async with connection.transaction():
+                        for row in await connection.fetch(HOUR_PASSES, CONSULTS):
+                            self._world.sefaz.hour_passes(row["chave_natural"])
                 finally:
                     await connection.close()
 
@@ -262,8 +290,8 @@ class Storm:
         try:
             return await self._drained(started)
         finally:
-            if self._turn is not None:
-                self._turn.cancel()
+            for turn in self._turns:
+                turn.cancel()
 
     async def _drained(self, started: float) -> float | None:
         calm = 0

@@ -663,3 +663,14 @@ def test_a_note_of_another_attempt_at_the_same_confirmation_is_that_attempts():
     da_segunda = Found(nota(referencia=segunda.id_integracao.upper()))
     assert after_query(andamento(S.DESCONHECIDO), da_segunda, depois(), COM_REFERENCIA).status is S.CONFLITO
     assert after_query(segunda, da_segunda, depois(), COM_REFERENCIA).status is S.CONCLUIDO
+
+
+def test_an_own_absence_holds_while_those_of_earlier_attempts_are_counted() -> None:
+    """Where a resend voids: to ask about itself anew after each of their absences would never end."""
+    ausentes = [(CIDADE.natureza, None)]
+    sure = andamento(S.PENDENTE, duvida=True, envios=1)
+    novo, resta = count_earlier(sure, AGORA, ausentes)
+    held = without_call(novo, resta.total_seconds(), "tentativa_anterior", AGORA, CIDADE, fresh=True)
+    assert (held.status, held.andamento.ausencias, held.retida) == (S.PENDENTE, 1, "tentativa_anterior")
+    put_off = without_call(novo, resta.total_seconds(), "tentativa_anterior", AGORA, CIDADE)
+    assert (put_off.status, put_off.andamento.ausencias) == (S.DESCONHECIDO, 0)
