@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 async def test_several_invoices_in_a_row(road: Road) -> None:
-    """Each invoice starts afresh; at most three messages each."""
+    """Each invoice starts afresh; three messages each, and the offer behind them."""
     ana = await road.person()
     for number, valor in enumerate((100, 200, 300), 1):
         await ana.issue(f"nota de {valor} pra 12.345.678/0001-95, consultoria de marketing")
-        assert len(road.world.meta.outbound(ana.who)) == 3 * number
+        assert len(ana.answers) == 3 * number
     values = [note.payload["servico"][0]["valor"]["servico"] for note in await road.notes(ana)]
     assert values == [100, 200, 300]
 
