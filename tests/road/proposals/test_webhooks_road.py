@@ -83,7 +83,11 @@ async def heard(road: Road, erp: Erp) -> AsyncIterator[Heard]:
         yield found
         await road.settled()
         left = "SELECT evento, estado, falha FROM webhook_entrega WHERE estado <> 'entregue'"
-        assert [tuple(row) for row in await road.database.pool.fetch(left)] == []
+
+        async def delivered() -> bool:  # who heard it answered; that this is stored comes after
+            return not await road.database.pool.fetch(left)
+
+        await until(delivered)
         assert await road.database.pool.fetchval("SELECT count(*) FROM webhook_entrega") == len(found.told)
         assert found.again == 0
 
