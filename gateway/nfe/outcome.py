@@ -283,6 +283,8 @@ def _of_protocol(protocol: Any, sent: bytes, chave: ChaveNFe) -> Outcome:
         case Significado.AUTORIZADA:
             if _text(info, "digVal") not in {None, digest_of(sent)}:
                 return Duplicate(_of_others(chave, said, f"digVal {_text(info, 'digVal')}"))
+            if _text(info, "nProt") is None:  # no document that counts is made of it
+                return Unknown(f"a protocol without its number: {said}")
             found = _with(sent, protocol, chave)
             return Issued(found.nota, found.xml)
         case Significado.DUPLICADA | Significado.CANCELADA:
@@ -364,6 +366,8 @@ def _standing(told: SefazReply, chave: ChaveNFe, versions: Sequence[bytes]) -> F
     linha = C_STAT.get(_text(info, "cStat") or "")
     if linha is None or linha.significado not in {Significado.AUTORIZADA, Significado.CANCELADA}:
         return CannotTell(f"{told.said}, and a protocol that says {_text(info, 'cStat')}")
+    if _text(info, "nProt") is None:
+        return CannotTell(f"{told.said}, and a protocol without its number")
     digest = _text(info, "digVal")
     ours = [each for each in versions if digest in {None, digest_of(each)}]
     if not ours:

@@ -163,6 +163,13 @@ def test_nothing_is_authorised_but_by_our_protocol() -> None:
     assert isinstance(submitted(consulted("100", protocol("100"))), Unknown)
 
 
+def test_an_authorisation_without_its_protocols_number_is_asked_about() -> None:
+    """The legal document has it, so none is made; an answer that has it comes later."""
+    nameless = protocol("100").replace("<nProt>135260000000001</nProt>", "")
+    assert isinstance(submitted(sent("104", nameless)), Unknown)
+    assert isinstance(found(consulted("100", nameless)), CannotTell)
+
+
 INNER = {
     Significado.AUTORIZADA: Issued,
     Significado.CANCELADA: Duplicate,
