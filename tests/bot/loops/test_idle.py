@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic import SecretStr
 
 from bot.house import open_house
 from bot.settings import Settings
+from persistence.queue import backlog
 from tests.patience import PATIENCE
 from tests.road.road_people import open_road, until
 
@@ -54,6 +56,8 @@ async def test_an_idle_house_asks_the_database_little(asked: Asked, database_url
         gateway_webhook_secret=SecretStr("webhook-for-the-tests"),
     )
     async with asyncio.timeout(PATIENCE), open_house(settings, database_url, redis_url) as house:
+        rung = {*house.pumps, "lanes", "mailing"}  # the last where there is a mail server
+        assert rung == set(re.findall(r"SELECT '(\w+)'", backlog._QUEUES)) - {"notices"}  # else only polled for
         stop = asyncio.Event()
         working = asyncio.create_task(house.work(stop))
         await until(four)
