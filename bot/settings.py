@@ -143,6 +143,7 @@ class Settings(BaseSettings):
     sefaz_url: str = ""  # a base that replaces all hosts: {base}/NFeAutorizacao4; none: ``sefaz_hosts_file``
     sefaz_hosts_file: Path | None = None  # JSON: state, model (55, 65), environment, service: its whole address
     sefaz_maker_file: Path | None = None  # JSON: who made the program (infRespTec), the secret of each state (CSRT)
+    sefaz_csc_file: Path | None = None  # JSON, "ID:TOKEN" by CNPJ: their NFC-e have a QR code of version 2
     sefaz_ca_file: Path | None = None  # as ``paulistana_ca_file``
     sefaz_absence_seconds: Annotated[tuple[float, ...], NoDecode] = Field(default=(120, 60), min_length=2, max_length=2)
     sefaz_ladder: Annotated[tuple[float, ...], NoDecode] = Field(default=(120, 180, 720, 2520, 3600), min_length=1)
@@ -327,17 +328,21 @@ class Settings(BaseSettings):
         except ValueError as error:
             raise ValueError("é um dia como 2027-01-01") from error
 
-    @field_validator("sefaz_maker_file", mode="before")
+    @field_validator("sefaz_maker_file", "sefaz_csc_file", mode="before")
     @classmethod
-    def _maker(cls, value: object) -> object:
+    def _of_the_state(cls, value: object, info: ValidationInfo) -> object:
         if not value:
             return None
-        from gateway.nfe.adapter import makers  # noqa: PLC0415 - only where one is set
+        from gateway.nfe.adapter import codes, makers  # noqa: PLC0415 - only where one is set
 
+        read, said = {
+            "sefaz_maker_file": (makers, "com cnpj, contato, email, fone e csrt"),
+            "sefaz_csc_file": (codes, 'como {"11222333000181": "1:0123456789ABCDEF"}'),
+        }[info.field_name or ""]
         try:
-            makers(Path(str(value)))
-        except (OSError, ValueError) as error:
-            raise ValueError("é o caminho de um arquivo JSON com cnpj, contato, email, fone e csrt") from error
+            read(Path(str(value)))
+        except (OSError, ValueError, AttributeError) as error:
+            raise ValueError(f"é o caminho de um arquivo JSON {said}") from error
         return value
 
     @field_validator("sefaz_hosts_file", mode="before")

@@ -182,7 +182,7 @@ class DocumentoProduto(Documento):
     """An invoice for goods; its ``tomador`` has an empty ``documento`` where nobody is named (NFC-e only).
 
     ``inscricao_estadual`` and ``endereco`` are the issuer's; ``endereco`` is ``None`` where the register told none,
-    which no channel takes.
+    which no channel takes. ``entrega``: an NFC-e whose goods the shop itself brings to the customer's address.
     """
 
     tipo: ClassVar[str] = "produto"
@@ -191,6 +191,7 @@ class DocumentoProduto(Documento):
     itens: tuple[Item, ...]
     inscricao_estadual: str
     endereco: Endereco | None = None
+    entrega: bool = False
 
     @property
     def conteudo(self) -> ConteudoServico:

@@ -1,7 +1,7 @@
 """Goods: a company's products, and what an invoice for them says of each item.
 
 ``nfe`` is the NF-e (model 55), for companies and for whatever is sent; ``nfce`` the NFC-e (model 65), for a person who
-got the goods in hand. What an authority asks of codes: ``gateway/nfe``.
+got the goods in hand or, with an address, by the shop's own delivery. What an authority asks of codes: ``gateway/nfe``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from state_machine.values.text import as_latin, plain, unfit
 
 Modelo = Literal["nfe", "nfce"]
 MODELOS: Final[tuple[Modelo, ...]] = get_args(Modelo)
-NOMES: Final[dict[str, str]] = {"nfe": "NF-e", "nfce": "NFC-e"}
+ENTREGA: Final = "nfce-entrega"  # in a draft: an NFC-e whose goods the shop itself brings (indPres 4)
+NOMES: Final[dict[str, str]] = {"nfe": "NF-e", "nfce": "NFC-e", ENTREGA: "NFC-e"}
 ITENS_MAX: Final = 990  # MOC 7.0, det@nItem
 QUANTIDADE_MAX: Final = Decimal(10**6)  # exclusive; more in one item is a slip
 NENHUM: Final = "[]"  # ``dump`` of no items: a draft whose items are all in doubt

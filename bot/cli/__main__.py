@@ -141,7 +141,8 @@ def empresa_add(
     serie_nfce: Annotated[int | None, typer.Option(help="NFC-e: série só da Prosa, 1 a 889 (padrão 1).")] = None,
     primeiro_nfce: Annotated[int | None, typer.Option(help="NFC-e: primeiro número da série (padrão 1).")] = None,
     csc: Annotated[
-        str | None, typer.Option(help="NFC-e: CSC como ID:TOKEN; o QR code versão 3 não o usa, e ele não é guardado.")
+        str | None,
+        typer.Option(help="NFC-e: CSC como ID:TOKEN; só o QR code versão 2 o usa (PROSA_SEFAZ_CSC_FILE)."),
     ] = None,
     tributos_sn: Annotated[
         str | None, typer.Option(help="Alíquota efetiva do Simples em %, como 6; o canal nacional pede.")
@@ -168,6 +169,7 @@ def empresa_add(
 ) -> None:
     """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza o que for dito."""
     from bot.operator.doctor import layout_of
+    from gateway.nfe.sale import CSC
     from gateway.register import CNPJRegister, CompanyEntry
     from gateway.registry import rows_for
     from operations.channel import left_out_of
@@ -180,7 +182,7 @@ def empresa_add(
     of_services = [nome for nome in canal or () if nome not in of_goods]
     if len(of_services) > 1:
         fail(f"--canal: um só para serviços, e vieram {', '.join(of_services)}. Nada foi gravado.")
-    if csc is not None and not re.fullmatch(r"[0-9]{1,6}:[0-9A-Za-z-]{16,36}", csc):
+    if csc is not None and not CSC.fullmatch(csc):
         fail("--csc é o código e o token da Sefaz, como 1:0123456789ABCDEF. Nada foi gravado.")
     form = CompanyForm(
         cnpj=cnpj,
@@ -222,6 +224,8 @@ def empresa_add(
         await add_company(database, form, Canal(chosen.gateway), known, endereco)
         said = f"{razao_social} pode emitir; telefones autorizados nesta chamada: {len(usuario)}."
         lacks = await left_out_of(database, known, cnpj)
+        if csc is not None:
+            lacks.append("O CSC não foi guardado: o QR code é o da versão 3, que não o usa.")
         if of_goods and endereco is None:
             lacks.append(
                 "O cadastro do CNPJ não disse o endereço da empresa, que a nota leva: rode de novo mais tarde."

@@ -19,6 +19,7 @@ from persistence.people.companies import Empresa
 from persistence.queue import outbox
 from persistence.rows import OutboxMessage
 from state_machine.documents import Atividade, DocumentoProduto, DocumentoServico, Endereco, Obra, Tomador
+from state_machine.goods import ENTREGA
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import INSCRICAO
 from state_machine.invoice.fields import Campo, Origem
@@ -177,7 +178,8 @@ def _vendido(rascunho: Rascunho, empresa: Empresa, agora: datetime, said: dict[s
     return DocumentoProduto(
         **said,
         competencia=local_day(empresa.municipio_ibge, agora),
-        modelo="nfce" if rascunho.validado(Campo.MODELO) == "nfce" else "nfe",
+        modelo="nfe" if rascunho.validado(Campo.MODELO) == "nfe" else "nfce",
+        entrega=rascunho.validado(Campo.MODELO) == ENTREGA,
         itens=rascunho.produtos,
         inscricao_estadual=empresa.comercio.inscricao_estadual,
         endereco=empresa.comercio.endereco,

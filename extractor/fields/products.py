@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from rapidfuzz import fuzz
 
 from extractor.text.numerals import find
-from state_machine.goods import COLUNAS, Item, Produto, ProdutoInvalido, itens, preco, quantidade
+from state_machine.goods import COLUNAS, ENTREGA, Item, Produto, ProdutoInvalido, itens, preco, quantidade
 from state_machine.values.text import plain
 
 _READ: Final = 4000  # characters
@@ -429,13 +429,19 @@ _SENT: Final = re.compile(
     r"\b(?:nao foi|nem) em maos?\b|\benvi(?:ei|ado|ada|o|ar)\b|\bcorreios?\b|\bmotoboy\b|\btransportadora\b|"
     r"\bnf-?e\b"
 )
+_BROUGHT: Final = re.compile(
+    r"\bdelivery\b|\ba loja (?:entreg(?:a|ou)|leva)\b|\b(?:a gente entrega|nos entregamos)\b|"
+    r"\bentreg(?:a|o|uei|amos|ar)? (?:propria|da loja|(?:em|na|a) (?:casa|domicilio))\b"
+)
 
 
 def read_model(texto: str) -> str | None:
-    """Return which invoice for goods words ask for ("nfe", "nfce"), by its name or by how the goods went."""
+    """Return which invoice for goods words ask for ("nfe", "nfce", ``ENTREGA``), by its name or how the goods went."""
     folded = plain(texto, _READ)
     if _SENT.search(folded):
         return "nfe"
+    if _BROUGHT.search(folded):
+        return ENTREGA
     return "nfce" if _HANDED.search(folded) else None
 
 

@@ -29,7 +29,7 @@ from gateway.nacional.processes.signing_process import Signed, Signers, SigningE
 from gateway.nfe import layouts, outcome, sale
 from gateway.nfe.document import CARTA, consulta, lot, wrapped
 from gateway.nfe.layouts import NS, states
-from gateway.nfe.sale import MODELS, Maker, NotaInvalida, Rules, chave_of, moment_of, note_of
+from gateway.nfe.sale import CSC, MODELS, Maker, NotaInvalida, Rules, chave_of, moment_of, note_of
 from gateway.port import Explicacao, KeptDocuments, NoneKept, Prepared, Surroundings
 from state_machine.cancellation.machine import MotivoCancelamento
 from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
@@ -113,7 +113,8 @@ class Sefaz:
     """``FiscalGateway`` over the six services of a state; ``name`` is the model: "nfe" or "nfce".
 
     ``address`` gives the URL of a service for a state (IBGE), or raises ``ValueError`` with a pt-BR sentence.
-    ``natureza`` has the installation's spacing and ladder. ``clock`` gives the aware moment of a question; that of an
+    ``natureza`` has the installation's spacing and ladder; ``codes`` the CSC by CNPJ of whoever still needs QR codes of
+    version 2. ``clock`` gives the aware moment of a question; that of an
     invoice is the caller's.
     """
 
@@ -132,6 +133,7 @@ class Sefaz:
         natureza: Natureza = NATUREZA,
         rules: Rules | None = None,
         makers: Mapping[str, Maker] | None = None,
+        codes: Mapping[str, tuple[str, str]] | None = None,
         ca_file: Path | None = None,
         submit_timeout: float = 60.0,
         query_timeout: float = 30.0,
@@ -155,6 +157,7 @@ class Sefaz:
         self._kept = kept
         self._rules = rules or Rules()
         self._makers = makers or {}
+        self._codes = codes or {}
         self._signers = signers or Signers()
         self._danfe = danfe or DanfsePool()
         self._clock = clock
@@ -213,6 +216,7 @@ class Sefaz:
             "emissao": emissao.isoformat(),
             "fim": self._rules.fim.isoformat() if self._rules.fim else None,
             "maker": asdict(maker) if maker else None,
+            "csc": self._codes.get(chave.emitente),
         }
         try:
             return await self._signed(chave.emitente, str(chave), asked)
@@ -452,6 +456,14 @@ def makers(file: Path | None) -> dict[str, Maker]:
     return {uf.ibge: replace(made, csrt=pairs.get(code)) for code, uf in states().items()}
 
 
+def codes(file: Path | None) -> dict[str, tuple[str, str]]:
+    """Return the CSC (its id and its secret) by CNPJ, of a file of JSON. Raises ``ValueError``."""
+    told = json.loads(file.read_text(encoding="utf-8")) if file else {}
+    if not all(isinstance(each, str) and CSC.fullmatch(each) for each in told.values()):
+        raise ValueError('a company and its code, as {"11222333000181": "1:0123456789ABCDEF"}')
+    return {re.sub(r"\W", "", cnpj).upper(): (each.split(":")[0], each.split(":")[1]) for cnpj, each in told.items()}
+
+
 def opened(name: str, around: Surroundings) -> Sefaz:
     """Open the adapter of a model as the program's settings say."""
     settings = around.settings
@@ -474,6 +486,7 @@ def opened(name: str, around: Surroundings) -> Sefaz:
         kept=around.kept or NoneKept(),
         natureza=natureza,
         makers=makers(settings.sefaz_maker_file),
+        codes=codes(settings.sefaz_csc_file),
         ca_file=trusted(settings.sefaz_ca_file, settings.nacional_ca_file),
         submit_timeout=settings.gateway_timeout_seconds,
         query_timeout=settings.gateway_query_timeout_seconds,

@@ -55,6 +55,7 @@ _MOST_MONEY: Final = Decimal(10) ** 13
 _NAMELESS: Final = Decimal(10_000)  # BRL; an NFC-e from here on names its customer (750)
 _OWN_SERIES: Final = range(1, 890)  # 0 is "no series", from 890 on they are the tax office's
 _NORMAL_EMISSION: Final = 1  # tpEmis
+CSC: Final = re.compile(r"[0-9]{1,6}:[0-9A-Za-z-]{16,36}")  # id and secret of an NFC-e's QR code of version 2
 _NCM: Final = re.compile(r"(?!0{8})[0-9]{8}")
 _CEST: Final = re.compile(r"[0-9]{7}")
 _IE: Final = re.compile(r"[0-9]{2,14}")
@@ -243,7 +244,7 @@ def note_of(what: DocumentoProduto, ambiente: Ambiente, emissao: datetime, maker
     buyer = Destinatario(
         documento=who.documento,
         nome=(who.razao_social or ("CONSUMIDOR" if chave.modelo == NFCE else ""))[:_NAME].rstrip(),
-        endereco=who.endereco if chave.modelo == NFE else None,
+        endereco=who.endereco if chave.modelo == NFE or what.entrega else None,
         email=who.email,
     )
     return NotaProduto(
@@ -272,7 +273,7 @@ def note_of(what: DocumentoProduto, ambiente: Ambiente, emissao: datetime, maker
             for item in what.itens
         ),
         pagamentos=(Pagamento(OTHER_PAYMENT, what.valor),),
-        presenca="1" if chave.modelo == NFCE else "2",
+        presenca="2" if chave.modelo == NFE else DELIVERED if what.entrega else "1",
         referencia=what.id_integracao,
         maker=maker,
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from state_machine.catalogue.announcement import anotado
 from state_machine.catalogue.texts.address import ONDE, ONDE_E_QUANDO
+from state_machine.goods import ENTREGA
 from state_machine.invoice.draft import ESCOLHA, LEITURA_MAX, Lido, Rascunho
 from state_machine.invoice.field_table import FIELDS, NAO, SIM, FieldKind, obrigatorios
 from state_machine.invoice.fields import Campo, Motivo
@@ -76,7 +77,7 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
 _RETEVE = "Este cliente reteve o ISS na última nota. E nesta?"
 _DITAS = {
     Campo.RETIDO: {SIM: "Com ISS retido", NAO: "Sem retenção"},
-    Campo.MODELO: {"nfce": "Sim, em mãos", "nfe": "Não, enviei"},
+    Campo.MODELO: {"nfce": "Sim, em mãos", ENTREGA: "A loja entrega", "nfe": "Não, enviei"},
 }
 
 
@@ -167,7 +168,8 @@ def opcoes(sessao: Sessao, campo: Campo, *, com_pessoa: bool) -> tuple[tuple[Bot
         linhas = [_pelo_nome(f"usar:{alvo}:{leitura}", campo, leitura, dict(lido.nomes)) for leitura in leituras]
         return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in (outro, *pessoa)))
     if ditas_assim := _DITAS.get(campo):
-        return (*(Botao(f"usar:{alvo}:{leitura}", ditas_assim[leitura]) for leitura in leituras), *pessoa), ()
+        todos = (*(Botao(f"usar:{alvo}:{leitura}", ditas_assim[leitura]) for leitura in leituras), *pessoa)
+        return (todos, ()) if len(todos) <= BOTOES_MAX else ((), tuple(Opcao(each.id, each.titulo) for each in todos))
     ditas = [(f"usar:{alvo}:{leitura}", legivel(campo, leitura) or "") for leitura in leituras]
     if len(leituras) <= BOTOES_MAX and not com_pessoa and all(tamanho(dita) <= BOTAO_MAX for _, dita in ditas):
         return (*(Botao(key, dita) for key, dita in ditas), outro)[:BOTOES_MAX], ()

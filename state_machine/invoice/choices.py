@@ -13,6 +13,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
+from state_machine.goods import ENTREGA
 from state_machine.invoice.draft import CPF_DIGITS, LEITURAS_MAX, VAZIO, Lido, Rascunho, StatusCampo
 from state_machine.invoice.field_table import NAO, SIM
 from state_machine.invoice.fields import Campo, Confianca, Motivo, Origem
@@ -166,7 +167,7 @@ def com_modelo(depois: Rascunho, mercado: Sequence[str]) -> Rascunho:
     """Return ``depois`` with the model of an invoice for goods, as far as customer and channels leave one.
 
     ``mercado`` are the company's channels for goods. A company gets an NF-e; a person too, unless the goods were
-    handed over, which is asked where the company issues both.
+    handed over or brought by the shop, which is asked.
     """
     lido = depois.modelo
     if not depois.produtos:
@@ -175,7 +176,8 @@ def com_modelo(depois: Rascunho, mercado: Sequence[str]) -> Rascunho:
     if documento is None and not depois.sem_nome:
         return depois
     de_empresa = documento is not None and len(documento) != CPF_DIGITS
-    podem = [each for each in ("nfce", "nfe") if each in mercado and not (each == "nfce" and de_empresa)]
+    nota = {"nfce": "nfce", ENTREGA: "nfce", "nfe": "nfe"}  # by the channel that makes it
+    podem = [each for each, canal in nota.items() if canal in mercado and not (canal == "nfce" and de_empresa)]
     if lido.status is StatusCampo.VALIDATED and lido.valor in podem:
         return depois
     if len(podem) == 1:

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 from state_machine import goods
-from state_machine.goods import Item
+from state_machine.goods import ENTREGA, Item
 from state_machine.invoice.field_table import EVENTO_MAX, FIELDS, INSCRICAO, SIM, TextoNaoCabe, nome_limpo
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.services.codes import Onde, onde
@@ -39,6 +39,7 @@ class Substituida:
 APAGADA = "você apagou a mensagem em que isso estava"  # said with the question about it
 LEITURAS_MAX = 8  # a list message has ten rows: one is for another value, one for a person
 CPF_DIGITS = 11
+_COM_ENDERECO = frozenset({"nfe", ENTREGA})  # models that say where the goods went
 ESCOLHA = 2  # readings that one summary can show: a third button is for another value
 LEITURA_MAX = 72  # UTF-16 units of a list row's description: what cannot be shown whole is not offered
 
@@ -179,17 +180,18 @@ class Rascunho:
 
     @property
     def sem_nome(self) -> bool:
-        """True where nobody names the consumer, which only an NFC-e allows."""
-        return self.documento == VAZIO and self.modelo != VAZIO and self.modelo.valor != "nfe"
+        """True where nobody names the consumer, which only an NFC-e of goods in hand allows."""
+        return self.documento == VAZIO and self.modelo != VAZIO and self.modelo.valor not in _COM_ENDERECO
 
     @property
     def _faltam_da_venda(self) -> tuple[Campo, ...]:
-        """What an invoice for goods asks beside: which it is, and of a person where to, if it is an NF-e."""
+        """What an invoice for goods asks beside: which it is, and of a person where to, unless it was in hand."""
         modelo, documento = self.validado(Campo.MODELO), self.validado(Campo.DOCUMENTO)
         if modelo is None:
             return (Campo.MODELO,) if documento else ()
         a_pessoa = documento is not None and len(documento) == CPF_DIGITS
-        return (Campo.ENDERECO,) if modelo == "nfe" and a_pessoa and self.validado(Campo.ENDERECO) is None else ()
+        asks = modelo in _COM_ENDERECO and a_pessoa and self.validado(Campo.ENDERECO) is None
+        return (Campo.ENDERECO,) if asks else ()
 
     @property
     def onde(self) -> Onde | None:

@@ -203,7 +203,7 @@ def _itens(texto: str) -> str:
 
 
 def _modelo(texto: str) -> str:
-    if texto not in goods.MODELOS:
+    if texto not in goods.NOMES:
         raise ValueError("no model")
     return texto
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import assert_never
 
-from state_machine.goods import NOMES, linhas, load, resumida
+from state_machine.goods import ENTREGA, NOMES, linhas, load, resumida
 from state_machine.invoice.draft import Rascunho, Substituida
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo
@@ -208,7 +208,12 @@ def _cliente(rascunho: Rascunho) -> list[str]:
     return linhas
 
 
-_POR_QUE = {"nfe": "para empresa, ou quando a mercadoria é enviada", "nfce": "consumidor, entregue em mãos", "": ""}
+_POR_QUE = {
+    "nfe": "para empresa, ou quando a mercadoria é enviada",
+    "nfce": "consumidor, entregue em mãos",
+    ENTREGA: "consumidor, a loja entrega",
+    "": "",
+}
 
 
 def _itens(todos: list[str], limite: int) -> list[str]:

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Final, Literal, Protocol
 
 from state_machine.documents import divergencia
+from state_machine.goods import ENTREGA
 from state_machine.protocol.emission import Nota, Rejected
 from state_machine.protocol.standing import Andamento
 
@@ -113,8 +114,8 @@ class TipoDocumento(StrEnum):
 
     @classmethod
     def of(cls, modelo: str | None) -> TipoDocumento:
-        """Return the kind of a draft's model ("nfe", "nfce"); ``None`` is a service."""
-        return {"nfe": cls.PRODUTO, "nfce": cls.CONSUMIDOR}.get(modelo or "", cls.SERVICO)
+        """Return the kind of a draft's model ("nfe", "nfce", ``ENTREGA``); ``None`` is a service."""
+        return {"nfe": cls.PRODUTO, "nfce": cls.CONSUMIDOR, ENTREGA: cls.CONSUMIDOR}.get(modelo or "", cls.SERVICO)
 
 
 @dataclass(frozen=True, slots=True)

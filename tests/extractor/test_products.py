@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractor.fields.products import is_nameless, read_items, read_model, read_new_product
-from state_machine.goods import Produto
+from state_machine.goods import ENTREGA, Produto
 
 PRODUTOS = [
     Produto(codigo=codigo, texto=texto, ncm="19059090", cfop="5102", csosn="102", unidade="UN", preco=Decimal(preco))
@@ -179,6 +179,7 @@ def test_how_the_goods_went_says_which_invoice() -> None:
     """By its name, or by the way."""
     assert read_model("entreguei em mãos") == read_model("faz o cupom") == "nfce"
     assert read_model("enviei pelo correio") == read_model("nf-e") == read_model("não foi em mãos") == "nfe"
+    assert read_model("não, a loja entrega; nfc-e") == read_model("entreguei na casa dela") == ENTREGA
     assert read_model("consultoria") is None
     assert is_nameless("sem cpf na nota")
     assert not is_nameless("cpf 111.444.777-35")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from state_machine import goods
-from state_machine.goods import Item, ProdutoInvalido
+from state_machine.goods import ENTREGA, Item, ProdutoInvalido
 from state_machine.invoice.choices import com_modelo
 from state_machine.invoice.draft import VAZIO, Rascunho, ler
 from state_machine.invoice.fields import Campo, Candidate, Confianca
@@ -111,7 +111,9 @@ CPF, CNPJ = "52998224725", "11222333000181"
         (CNPJ, ("nfe", "nfce"), None, "nfe"),
         (CNPJ, ("nfe", "nfce"), "nfce", "nfe"),  # a company gets no NFC-e
         (CPF, ("nfe",), None, "nfe"),
-        (CPF, ("nfce",), None, "nfce"),
+        (CPF, ("nfce",), None, None),  # in hand, or by the shop's own delivery
+        (CPF, ("nfce",), ENTREGA, ENTREGA),
+        (CNPJ, ("nfe", "nfce"), ENTREGA, "nfe"),
         (CPF, ("nfe", "nfce"), "nfe", "nfe"),
         (CPF, ("nfe", "nfce"), None, None),  # asked whether it was handed over
         (None, ("nfe", "nfce"), None, None),
@@ -130,8 +132,9 @@ def test_a_person_may_stay_without_a_name_on_an_nfce_only() -> None:
     assert nameless.a_pedir == (Campo.MODELO,)
     handed = com_modelo(nameless.com(Campo.MODELO, ler(Candidate(Campo.MODELO, "nfce", "sim"))), ("nfe", "nfce"))
     assert handed.completo
-    sent = com_modelo(nameless.com(Campo.MODELO, ler(Candidate(Campo.MODELO, "nfe", "não"))), ("nfe", "nfce"))
-    assert Campo.DOCUMENTO in sent.faltam
+    for far in ("nfe", ENTREGA):
+        sent = com_modelo(nameless.com(Campo.MODELO, ler(Candidate(Campo.MODELO, far, "não"))), ("nfe", "nfce"))
+        assert Campo.DOCUMENTO in sent.faltam
 
 
 def test_the_items_make_amount_and_text_and_take_them_along() -> None:

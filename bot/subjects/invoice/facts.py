@@ -238,7 +238,8 @@ def _model_said(rascunho: Rascunho, pendente: Campo | None, texto: str) -> Candi
     """Return what words say of how the goods went; one without a name is asked whether they were handed over."""
     folded = plain(texto, _WORDS)
     if pendente is Campo.MODELO and (says_yes(folded) or says_no(folded)):
-        return Candidate(Campo.MODELO, "nfce" if says_yes(folded) else "nfe", texto)
+        offered = rascunho.modelo.leituras or ("nfe",)  # the last: what was sent, else what the shop brings
+        return Candidate(Campo.MODELO, "nfce" if says_yes(folded) else offered[-1], texto)
     if (said := read_model(texto)) is not None:
         return Candidate(Campo.MODELO, said, texto)
     nameless = is_nameless(texto) and rascunho.documento == VAZIO

@@ -318,7 +318,8 @@ def _of_goods(asked: dict[str, Any], key: RSAPrivateKey, certificate: x509.Certi
             datetime.fromisoformat(asked["emissao"]),
             sale.Maker(**maker) if maker else None,
         )
-        rules = sale.Rules(fim=date.fromisoformat(asked["fim"]) if asked["fim"] else None)
+        csc = (str(asked["csc"][0]), str(asked["csc"][1])) if asked["csc"] else None
+        rules = sale.Rules(fim=date.fromisoformat(asked["fim"]) if asked["fim"] else None, csc=csc)
         return document.signed(made, key, certificate, rules)
     with_ = document.Signer(key, certificate, asked["municipio"], ambiente)
     if "inutilizar" in asked:

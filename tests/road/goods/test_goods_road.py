@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 import tempfile
@@ -22,7 +23,7 @@ from bot.operator.reconcile import channels_of
 from gateway.keys import ChaveNFe
 from gateway.registry import REGISTRY
 from operations.certificate import keep_certificate
-from operations.company import add_company
+from operations.company import CompanyForm, add_company
 from operations.goods import add, close_numbers, correct
 from operations.protocol import CommandRefusedError, numbering_report
 from persistence.people.channels import choose, chosen
@@ -53,6 +54,7 @@ FORM = replace(
     serie_nfce=7,
     primeiro_nfce=1,
 )
+OLD = replace(FORM, cnpj="11444777000161", razao_social="Doces do Bairro Ltda")  # its QR codes are of version 2
 ENDERECO = Endereco("Rua Augusta", "100", "Consolação", "3550308", "São Paulo", "SP", "01305000")
 PADARIA = "12.345.678/0001-95"
 CPF = "529.982.247-25"
@@ -65,8 +67,11 @@ async def led_there(world: World) -> dict[str, Any]:
     maker = Path(tempfile.mkdtemp(prefix="prosa-tests-")) / "maker.json"
     told = {"cnpj": FORM.cnpj, "contato": "Prosa", "email": "nfe@exemplo.com.br", "fone": "1133334444"}
     maker.write_text(json.dumps({**told, "csrt": {"SP": ["01", "G8063VRTNDMO886SFNK5LDUDEI24XJ22YIPO"]}}))
+    code = maker.with_name("csc.json")
+    code.write_text(json.dumps({OLD.cnpj: "000001:0123456789ABCDEF"}))
     return {
         "sefaz_maker_file": maker,
+        "sefaz_csc_file": code,
         "sefaz_url": world.urls.sefaz_url,
         "sefaz_ca_file": Path(world.urls.nacional_ca_file or ""),
         "sefaz_absence_seconds": (0.5, 0.3),
@@ -78,15 +83,18 @@ async def led_there(world: World) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 async def opened(database_url: str, redis_url: str) -> AsyncIterator[Road]:
     async with open_road(database_url, redis_url, config=replace(QUICK, sefaz=PLAIN), between=led_there) as road:
-        await add_company(road.database, FORM, None, REGISTRY, ENDERECO)
-        pfx = road.world.authority.pfx_for(FORM.cnpj, SENHA, days=300 + time.monotonic() % 60)
-        await keep_certificate(
-            road.database, vault_of(road.house.settings), cnpj=FORM.cnpj, arquivo=pfx, senha=SENHA, unchecked=True
-        )
-        for codigo, texto, preco in (("B1", "Bolo de pote", "12,00"), ("B2", "Brigadeiro", "4,50")):
-            told = {"codigo": codigo, "texto": texto, "ncm": "19059090", "cfop": "5102", "csosn": "102"}
-            await add(road.database, FORM.cnpj, {**told, "unidade": "UN", "preco": preco})
+        await _seller(road, FORM)
         yield road
+
+
+async def _seller(road: Road, form: CompanyForm) -> None:
+    await add_company(road.database, form, None, REGISTRY, ENDERECO)
+    pfx = road.world.authority.pfx_for(form.cnpj, SENHA, days=300 + time.monotonic() % 60)
+    vault = vault_of(road.house.settings)
+    await keep_certificate(road.database, vault, cnpj=form.cnpj, arquivo=pfx, senha=SENHA, unchecked=True)
+    for codigo, texto, preco in (("B1", "Bolo de pote", "12,00"), ("B2", "Brigadeiro", "4,50")):
+        told = {"codigo": codigo, "texto": texto, "ncm": "19059090", "cfop": "5102", "csosn": "102"}
+        await add(road.database, form.cnpj, {**told, "unidade": "UN", "preco": preco})
 
 
 @pytest.fixture
@@ -214,6 +222,34 @@ async def test_a_person_is_asked_whether_the_goods_were_handed_over(road: Road, 
     await person.touch("Confirmar")
     note = await _one_note(road, sefaz, person)
     assert note.chave.modelo == "65"
+
+
+async def test_the_shop_brings_the_goods_and_the_address_is_asked(road: Road, sefaz: SefazSimulator) -> None:
+    """An NFC-e too, which says where to and that the shop itself carried them."""
+    person = await _person(road)
+    asked = await person.say(f"nota de 6 brigadeiros pra ana lima, cpf {CPF}")
+    assert [button.title for button in asked.buttons] == ["Sim, em mãos", "A loja entrega", "Não, enviei"]
+    assert "endereço" in (await person.press("A loja entrega", asked)).text
+    shown = await person.say("Avenida Paulista, 1000, Bela Vista, São Paulo SP, 01310-100")
+    assert "Tipo: NFC-e (consumidor, a loja entrega)" in shown.text
+    assert "Avenida Paulista" in shown.text
+    await person.touch("Confirmar")
+    note = await _one_note(road, sefaz, person)
+    told = etree.fromstring(note.xml)
+    assert (note.chave.modelo, told.findtext(f".//{NS}indPres"), told.findtext(f".//{NS}modFrete")) == ("65", "4", "3")
+    assert told.findtext(f".//{NS}enderDest/{NS}CEP") == "01310100"
+
+
+async def test_who_still_needs_it_gets_a_qr_code_of_version_2(road: Road, sefaz: SefazSimulator) -> None:
+    """Its proof is of the key, the version, the environment, the code's number without zeros, and the secret."""
+    person = Person(road.world, new_phone())
+    await _seller(road, replace(OLD, usuarios=(person.who,)))
+    await person.say("nota de 2 brigadeiros, sem cpf, entreguei em mãos")
+    await person.touch("Confirmar")
+    note = await _one_note(road, sefaz, person)
+    said = f"{note.chave}|2|{note.tp_amb}|1"
+    digest = hashlib.sha1(f"{said}0123456789ABCDEF".encode(), usedforsecurity=False).hexdigest().upper()
+    assert f"?p={said}|{digest}</qrCode>".encode() in note.xml
 
 
 async def test_nobody_needs_a_name_on_an_nfce(road: Road, sefaz: SefazSimulator) -> None:
