@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gateway.nfe import outcome
 from proofs.sandbox.faults import Fault
 from tests.road.goods.test_goods_road import (
     CPF,
@@ -49,6 +51,8 @@ CASES: list[tuple[str, list[tuple[Fault, dict[str, Any]]]]] = [
             Fault.NO_NUMBER,
             Fault.WRONG_ROOT,
             Fault.QUEUED,
+            Fault.HANG,
+            Fault.ALERT,
             Fault.RECEIPT,
             Fault.UNCATALOGUED,
             Fault.UNCATALOGUED_ACCEPTED,
@@ -119,6 +123,25 @@ async def test_an_nfce_that_grew_old_is_made_anew_under_its_key(
     row = await _emission(road, person)
     assert row["bytes_antes"]
     assert note.xml not in [bytes(each) for each in row["bytes_antes"]]
+
+
+@pytest.mark.parametrize("code", ["108", "109"])
+@pytest.mark.parametrize("about", [SUBMIT, CONSULT])
+async def test_an_office_that_stopped_is_waited_for(
+    road: Road, sefaz: SefazSimulator, monkeypatch: pytest.MonkeyPatch, code: str, about: str
+) -> None:
+    """The note goes out once it works again; the pause is the code's (here a second)."""
+    monkeypatch.setattr(outcome, "C_STAT", {**outcome.C_STAT, code: replace(outcome.C_STAT[code], espera=1.0)})
+    person = await _person(road)
+    await person.say(f"nota de 2 brigadeiros pra padaria, cnpj {PADARIA}")
+    if about == CONSULT:
+        sefaz.faults.set(Fault.LOSE_ANSWER, times=1, about=SUBMIT)
+    sefaz.faults.set(Fault.MAINTENANCE, times=1, about=about, message=code)
+    await person.touch("Confirmar")
+    note = await _one_note(road, sefaz, person)
+    _, xml = await person.files(late=True)
+    assert note.xml in xml
+    assert sefaz.faults.hits[Fault.MAINTENANCE]
 
 
 async def test_a_company_that_is_stopped_waits_and_loses_nothing(road: Road, sefaz: SefazSimulator) -> None:
