@@ -15,6 +15,7 @@ import bot.delivery.mailing
 import gateway.nacional.outcome
 import gateway.nacional.payload
 import gateway.nfe.adapter
+import gateway.paulistana.adapter
 import gateway.plugnotas.payload
 import webhooks.gateway
 from gateway.whatsapp.messages import DocumentoMidia
@@ -90,6 +91,17 @@ def other_dps() -> None:
     gateway.nacional.payload.encode = encoded
 
 
+def other_rps() -> None:
+    """Every RPS of São Paulo is stored with another text of the service."""
+    payload = gateway.paulistana.adapter.Paulistana.payload
+
+    @wraps(payload)
+    def changed(self: Any, intent: Documento) -> bytes:
+        return payload(self, replace(service(intent), descricao="outro serviço"))
+
+    gateway.paulistana.adapter.Paulistana.payload = changed  # type: ignore[method-assign]  # what is made wrong
+
+
 def own_xml() -> None:
     """People get the authority's XML with a byte more."""
     submitted = gateway.nacional.outcome.submit_outcome
@@ -126,6 +138,7 @@ SABOTAGES = {
     "pdf": one_pdf_for_all,
     "webhooks": deaf_to_the_gateway,
     "dps": other_dps,
+    "rps": other_rps,
     "xml": own_xml,
 }
 

@@ -54,7 +54,7 @@ async def run(servers: Servers, home: Path, name: str, canal: str = "plugnotas")
         servers.owner_url, servers.database_url = addresses
 
 
-@pytest.mark.parametrize("canal", ["plugnotas", "nacional", "nfe", "nfce"])
+@pytest.mark.parametrize("canal", ["plugnotas", "nacional", "paulistana", "nfe", "nfce"])
 async def test_a_sound_product_in_calm_weather_proves_nothing(servers: Servers, tmp_path: Path, canal: str) -> None:
     """Everything is as it should be, and no blow fell: nothing is broken and nothing is proven."""
     result = await run(servers, tmp_path, "none", canal)
@@ -76,6 +76,7 @@ async def test_a_sound_product_in_calm_weather_proves_nothing(servers: Servers, 
         ),
         ("plugnotas", {"pdf": ("misfiled", "chave não é", PEOPLE - 2)}),
         ("nacional", {"dps": ("wrong", "serv.cServ.xDescServ é 'outro serviço'", PEOPLE)}),
+        ("paulistana", {"rps": ("wrong", "Discriminacao é 'outro serviço", PEOPLE)}),
         ("nfe", {"itens": ("wrong", "det2.prod.qCom é '1'", PEOPLE)}),
         ("nacional", {"xml": ("misfiled", "não é o documento que a autoridade guarda", PEOPLE)}),
     ],
