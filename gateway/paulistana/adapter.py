@@ -6,11 +6,13 @@ binding or layout is changed inside of a sending. ``PROSA_PAULISTANA_SOAP`` says
 
 from __future__ import annotations
 
+import asyncio
 import re
 import ssl
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
@@ -65,7 +67,8 @@ NATUREZA: Final = Natureza(
 )
 SERVICE: Final = "https://nfews.prefeitura.sp.gov.br/lotenfe.asmx"
 _DAYS_BACK: Final = 8  # of the second look: an emission is asked about for seven days
-_MOST_PAGES: Final = 40  # of it; more notes than that hide ours
+_MOST_PAGES: Final = 100  # of it; more notes than that hide ours
+_TRIES: Final = 3  # of a page
 _NO_TEST: Final = NotSent(
     "the city has no test host: EnvioRPS leaves in producao only",
     texto="a sua empresa está em homologação, e São Paulo não tem ambiente de testes. Quem cuida do cadastro passa a "
@@ -73,6 +76,16 @@ _NO_TEST: Final = NotSent(
 )
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The newest walk through a company's list: who waits for it, when it began (in ticks), what it told."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    callers: int = 0
+    began: int = -1
+    told: Sequence[Nota] | CannotTell = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +140,8 @@ class Paulistana:
         self._signers = signers or Signers()
         self._clock = clock
         self._layouts: dict[str, Leiaute] = {}  # of companies for which the city asked for the other one
+        self._ticks = count()
+        self._walks: dict[str, _Walk] = {}
         self._digits: dict[str, int] = {}  # of the inscription in a cancellation, where the city refused eight
 
     async def aclose(self) -> None:
@@ -208,16 +223,43 @@ class Paulistana:
         found = outcome.finding(result, key.rps, cnpj)
         if not isinstance(found, Absent):
             return found
+        listed = await self._listed(cnpj)
+        if isinstance(listed, CannotTell):
+            return listed
+        seen = [Found(nota) for nota in listed if nota.id_integracao == str(key)]
+        return outcome.standing(seen) if seen else found
+
+    async def _listed(self, cnpj: str) -> Sequence[Nota] | CannotTell:
+        """Return a company's notes of the last days, by a walk that began after this call.
+
+        Who comes while one is under way waits, and shares the next one: a hundred keys in doubt cost two walks.
+        """
+        came, walk = next(self._ticks), self._walks.setdefault(cnpj, _Walk())
+        walk.callers += 1
+        try:
+            async with walk.turn:
+                if walk.began < came:
+                    walk.began, walk.told = next(self._ticks), await self._pages(cnpj)
+                return walk.told
+        finally:
+            walk.callers -= 1
+            if not walk.callers:
+                del self._walks[cnpj]
+
+    async def _pages(self, cnpj: str) -> Sequence[Nota] | CannotTell:
         hoje = self._today(self._clock())
         page: str | None = "1"
         seen: list[Nota] = []
         for _ in range(_MOST_PAGES):
-            told = await self.listing(cnpj, hoje - timedelta(days=_DAYS_BACK), hoje, page)
+            for _ in range(_TRIES):  # one page that did not come does not cost the whole walk
+                told = await self.listing(cnpj, hoje - timedelta(days=_DAYS_BACK), hoje, page)
+                if not isinstance(told, CannotTell) or (told.retry_after, told.texto) != (None, None):
+                    break
             if isinstance(told, CannotTell):
                 return told
-            seen += [nota for nota in told.notas if nota.id_integracao == str(key)]
+            seen += told.notas
             if (page := told.seguinte) is None:
-                return outcome.standing([Found(nota) for nota in seen]) if seen else found
+                return seen
         return CannotTell("the city lists more notes than are read")
 
     async def whole(self, prestador: str, nota: Nota) -> Found:  # noqa: ARG002 - port

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -155,14 +156,46 @@ async def test_a_restart_permits_no_second_change_of_layout() -> None:
 async def test_absence_takes_both_questions() -> None:
     """Presence in the period beats absence of the key; a period that cannot be read proves nothing."""
     absent, empty = answer(ASKED, errors=("1106",)), answer(ASKED, agreed=True)
-    city = Asked(absent, empty, absent, answer(ASKED, note(), agreed=True), absent, Answer(502, {}, b"<html/>"))
+    page = Answer(502, {}, b"<html/>")
+    city = Asked(absent, empty, absent, answer(ASKED, note(), agreed=True), absent, page, page, page)
     key = city.key(CNPJ, str(KEY))
     try:
         assert await city.find(key) == Absent()
         assert isinstance(await city.find(key), Found)
         assert isinstance(await city.find(key), CannotTell)
-        assert [operacao for operacao, _ in city.calls] == ["ConsultaNFe", "ConsultaNFeEmitidas"] * 3
+        assert [operacao for operacao, _ in city.calls] == [
+            *("ConsultaNFe", "ConsultaNFeEmitidas") * 3,
+            *["ConsultaNFeEmitidas"] * 2,
+        ]
         assert all(complaints(message) == [] for _, message in city.calls)
+    finally:
+        await city.aclose()
+
+
+async def test_keys_in_doubt_share_a_walk_that_began_after_their_question() -> None:
+    """One walk under way, one behind it for all who came meanwhile; a page that did not come is asked for again."""
+    absent, empty = answer(ASKED, errors=("1106",)), answer(ASKED, agreed=True)
+    many, everybody = 20, asyncio.Event()
+
+    class Slow(Asked):
+        """A city that answers once everybody has asked."""
+
+        async def _call(self, *asked: Any, **_also: Any) -> Any:
+            self.calls.append((asked[2], asked[3]))
+            if asked[2] == "ConsultaNFe":
+                if sum(operacao == "ConsultaNFe" for operacao, _ in self.calls) == many:
+                    everybody.set()
+                return absent
+            await everybody.wait()
+            return self.answers.pop(0)
+
+    city = Slow(MaybeSentError("ReadTimeout", ""), empty, answer(ASKED, note(), agreed=True))
+    key = city.key(CNPJ, str(KEY))
+    try:
+        told = await asyncio.gather(*(city.find(key) for _ in range(many)))
+        assert [each for each in told if not isinstance(each, Found)] == [Absent()]  # whose walk began before the note
+        assert city.answers == []
+        assert not city._walks
     finally:
         await city.aclose()
 
