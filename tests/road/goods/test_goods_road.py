@@ -26,6 +26,7 @@ from operations.certificate import keep_certificate
 from operations.company import CompanyForm, add_company
 from operations.goods import add, close_numbers, correct
 from operations.protocol import CommandRefusedError, numbering_report
+from persistence.fiscal import issued
 from persistence.people.channels import choose, chosen
 from proofs.demo.world import COMPANY
 from proofs.sandbox.faults import Fault
@@ -189,6 +190,10 @@ async def test_the_mark_of_practice_follows_the_goods_and_not_the_services(road:
         await until(came)
 
         assert AVISO not in await words()
+        row = await _emission(road, person)
+        async with road.database.transaction() as connection:
+            listed = await issued.recent(connection, company)
+        assert row["id"] in [note.emissao_id for note in listed]  # "minhas notas", totals, the offer behind the note
     finally:
         async with road.database.transaction() as connection:
             await choose(connection, company, before, TipoDocumento.SERVICO)
