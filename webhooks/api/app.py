@@ -159,7 +159,7 @@ ROUTES: Final[Mapping[str, Mapping[str, Route]]] = {
         )
     },
     "/produtos": {"GET": Route(escopo="produtos:ler", act=items.show_products, answer=items.ProdutosResposta)},
-    "/produtos/{codigo:[0-9A-Za-z._-]{1,60}}": {
+    "/produtos/{codigo:(?:[0-9A-Za-z._/-]|%2F){1,60}}": {
         "PUT": Route(
             escopo="produtos:escrever",
             act=items.keep_product,

@@ -67,7 +67,7 @@ def openapi(routes: Routes, prefix: str) -> dict[str, Any]:
         "servers": [{"url": prefix}],
         "paths": {
             _PLACE.sub(r"{\1}", path): {
-                "parameters": [_in_path(*found) for found in _PLACE.findall(path)],
+                "parameters": [_in_path(name, shape.replace("|%2F", "")) for name, shape in _PLACE.findall(path)],
                 **{method.lower(): _operation(path, method, route, routes) for method, route in acts.items()},
             }
             for path, acts in routes.items()

@@ -335,6 +335,10 @@ async def test_products_are_kept_shown_and_taken_away(erp: Erp) -> None:
     assert (await erp.ask("PUT", "/produtos/T-2", json=told)).codigo == "produto_recusado"  # another of its name
     assert (await erp.ask("DELETE", "/produtos/T-1")).status == 204
     assert (await erp.ask("DELETE", "/produtos/T-1")).codigo == "nao_encontrado"
+    for way in ("/produtos/A/1", "/produtos/A%2F1"):  # a code may have a stroke
+        kept = await erp.ask("PUT", way, json={**told, "texto": "Pudim"})
+        assert (kept.status, kept.body["codigo"]) == (200, "A/1")
+    assert (await erp.ask("DELETE", "/produtos/A%2F1")).status == 204
     assert [each["codigo"] for each in (await erp.ask("GET", "/produtos")).body["itens"]] == ["B1"]
     done = await erp.database.pool.fetch("SELECT acao, quem FROM auditoria ORDER BY id DESC LIMIT 2")
     assert [row["acao"] for row in done] == ["tirou produto", "guardou produtos"]
