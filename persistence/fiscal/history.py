@@ -14,7 +14,7 @@ from persistence.db.connection import Connection
 from persistence.fiscal.issued import SUBSTITUTA
 from persistence.people.channels import counts
 from persistence.people.companies import Empresa, company_columns, company_of
-from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_processada
+from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_processada, soma_mensal
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue.records import LISTADAS, DeCliente, Emitida, Emitidas
 from state_machine.invoice.choices import Costume, mesmo_texto
@@ -39,16 +39,8 @@ _LAST = (
     .limit(ALIKE)
 )
 
-# The day on a note as authorities write it, day first or ISO, else that on which we recorded it; "2026-11-23".
-_SAID = nfse_processada.c.data_emissao
-DAY = sa.case(
-    (
-        _SAID.op("~")(r"^(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}(\D|$)"),
-        sa.func.concat(sa.func.substr(_SAID, 7, 4), "-", sa.func.substr(_SAID, 4, 2), "-", sa.func.substr(_SAID, 1, 2)),
-    ),
-    (_SAID.op("~")(r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"), sa.func.substr(_SAID, 1, 10)),
-    else_=sa.func.to_char(sa.func.timezone(str(SAO_PAULO), nfse_processada.c.criado_em), "YYYY-MM-DD"),
-)
+# The day on a note, else that on which it was recorded, "2026-11-23"; the function is the migration's.
+DAY = sa.func.dia_da_nota(nfse_processada.c.data_emissao, nfse_processada.c.criado_em)
 # Emissions are numbered as they come: two looks at the times of all bound what is read of the company's own.
 _FIRST, _LAST_BEFORE = (
     sa.select(nfse_emissao.c.id)
@@ -75,21 +67,34 @@ _IN_PERIOD = (
         sa.func.starts_with(DAY, sa.bindparam("b_periodo", type_=sa.Text)),
     )
 )
-_CLIENT = sa.bindparam("b_documento", type_=sa.Text)
-_COUNTED = _IN_PERIOD.where(sa.or_(_CLIENT.is_(None), nfse_emissao.c.tomador_documento == _CLIENT)).subquery()
-_ISSUED = (
-    sa.select(
-        _COUNTED,
-        cliente_tomador.c.razao_social,
-        sa.func.count().over().label("quantas"),
-        sa.func.sum(_COUNTED.c.valor_servico).over().label("soma"),
+_OF_CLIENT = _IN_PERIOD.where(nfse_emissao.c.tomador_documento == sa.bindparam("b_documento", type_=sa.Text))
+
+
+def _named(notes: sa.Select[Any]) -> sa.Select[Any]:
+    return notes.add_columns(cliente_tomador.c.razao_social).join(
+        cliente_tomador, cliente_tomador.c.id == nfse_emissao.c.tomador_id
     )
-    .join(cliente_tomador, cliente_tomador.c.id == _COUNTED.c.tomador_id)
-    .order_by(_COUNTED.c.id.desc())
-    .limit(LISTADAS)
-)
-_LARGEST = _ISSUED.order_by(None).order_by(_COUNTED.c.valor_servico.desc(), _COUNTED.c.id.desc()).limit(1)
+
+
 _ALL_OF = _IN_PERIOD.subquery()
+_OF_ONE = _OF_CLIENT.subquery()
+_LISTED = {
+    whole: _named(notes).order_by(nfse_emissao.c.id.desc()).limit(LISTADAS)
+    for whole, notes in ((True, _IN_PERIOD), (False, _OF_CLIENT))
+}
+_LARGEST = {
+    whole: _named(notes).order_by(nfse_emissao.c.valor_servico.desc(), nfse_emissao.c.id.desc()).limit(1)
+    for whole, notes in ((True, _IN_PERIOD), (False, _OF_CLIENT))
+}
+_S = soma_mensal.c
+_SUMS = {
+    True: sa.select(sa.func.sum(_S.quantas).label("quantas"), sa.func.sum(_S.soma).label("soma")).where(
+        _S.prestador_id == sa.bindparam("b_empresa"),
+        sa.func.starts_with(_S.mes, sa.bindparam("b_periodo", type_=sa.Text)),
+        sa.text(counts("soma_mensal")),
+    ),
+    False: sa.select(sa.func.count().label("quantas"), sa.func.sum(_OF_ONE.c.valor_servico).label("soma")),
+}
 _OF_CLIENTS = (
     sa.select(
         _ALL_OF.c.tomador_documento.label("documento"),
@@ -101,8 +106,6 @@ _OF_CLIENTS = (
     .group_by(_ALL_OF.c.tomador_documento)
     .order_by(sa.text("soma DESC"), _ALL_OF.c.tomador_documento)
 )
-_SUMMED = _IN_PERIOD.order_by(nfse_emissao.c.id.desc()).limit(sa.bindparam("b_limit", type_=sa.Integer)).subquery()
-_SUM = sa.select(sa.func.count().label("quantas"), sa.func.sum(_SUMMED.c.valor_servico).label("soma"))
 # Of a month by the competence that stands on the note, cancelled ones too.
 _CLOSING = (
     sa.select(
@@ -160,9 +163,13 @@ async def issued(connection: Connection, empresa_id: int, periodo: MesOuAno, doc
 
     Those of one client, where its bare ``documento`` is given.
     """
-    rows = list(await connection.execute(_ISSUED, {**_bounds(empresa_id, periodo), "b_documento": documento}))
-    notas = tuple(map(_emitida, rows))
-    return Emitidas(rows[0].quantas, rows[0].soma, notas) if rows else Emitidas()
+    values, whole = {**_bounds(empresa_id, periodo), "b_documento": documento}, documento is None
+    sums = (await connection.execute(_SUMS[whole], values)).one()
+    if not sums.quantas:
+        return Emitidas()
+    return Emitidas(
+        int(sums.quantas), sums.soma, tuple(map(_emitida, await connection.execute(_LISTED[whole], values)))
+    )
 
 
 def _emitida(row: Any) -> Emitida:
@@ -174,7 +181,7 @@ async def largest(
 ) -> Emitida | None:
     """Return the largest of the same notes, of equal ones the newest; ``None`` without any."""
     values = {**_bounds(empresa_id, periodo), "b_documento": documento}
-    row = (await connection.execute(_LARGEST, values)).one_or_none()
+    row = (await connection.execute(_LARGEST[documento is None], values)).one_or_none()
     return _emitida(row) if row else None
 
 
@@ -184,11 +191,10 @@ async def of_clients(connection: Connection, empresa_id: int, periodo: MesOuAno)
     return [DeCliente(row.documento, row.nome, row.quantas, row.soma) for row in rows]
 
 
-async def total_issued(connection: Connection, empresa_id: int, periodo: MesOuAno, most: int) -> Decimal | None:
-    """Return the sum (BRL) of the same notes, ``None`` where there are more than ``most``: reading them takes long."""
-    values = {**_bounds(empresa_id, periodo), "b_limit": most + 1}
-    row = (await connection.execute(_SUM, values)).one()
-    return (row.soma or Decimal("0.00")) if row.quantas <= most else None
+async def total_issued(connection: Connection, empresa_id: int, periodo: MesOuAno) -> Decimal:
+    """Return the sum (BRL) of a company's notes of a period that stand."""
+    row = (await connection.execute(_SUMS[True], {"b_empresa": empresa_id, "b_periodo": periodo.prefixo})).one()
+    return row.soma or Decimal("0.00")
 
 
 async def closing(connection: Connection, empresa_id: int, mes: MesOuAno, most: int) -> list[Any]:

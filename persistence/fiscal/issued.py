@@ -17,6 +17,7 @@ from state_machine.goods import nome_da_nota
 from state_machine.protocol.emission import StatusEmissao
 
 SOMEBODY = "outra pessoa da empresa"  # where the conversation that made a note has no name
+_WIDEST = 15  # digits of a number with its zeros
 RECENT = 300  # notes among which a client's name is looked for: a busy month of a small company
 
 _NEWER, _NEWER_NOTE = nfse_emissao.alias(), nfse_processada.alias()
@@ -62,11 +63,22 @@ _IN_FLIGHT = (
 _THIS = nfse_emissao.c.id == sa.bindparam("b_emissao")
 _MINE = _SELECT.where(nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"))
 _COUNT = _MINE.where(sa.text(counts("nfse_emissao")))
-_BY_NUMBER = _COUNT.where(sa.func.ltrim(nfse_processada.c.numero, "0") == sa.bindparam("b_numero"))
-_BY_VALUE = _COUNT.where(
+_BY_NUMBER = _COUNT.where(nfse_processada.c.numero == sa.any_(sa.bindparam("b_numeros", type_=sa.ARRAY(sa.Text))))
+
+
+def _newest(*conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """Find the newest first, so that nothing is joined for those that nobody sees."""
+    ids = sa.select(nfse_emissao.c.id).join(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+    ids = ids.where(nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"), sa.text(counts("nfse_emissao")))
+    return _SELECT.where(
+        nfse_processada.c.emissao_id.in_(ids.where(*conditions).order_by(nfse_emissao.c.id.desc()).limit(RECENT))
+    )
+
+
+_RECENT = _newest()
+_BY_VALUE = _newest(
     nfse_emissao.c.valor_servico == sa.bindparam("b_valor"), nfse_processada.c.status == StatusNota.AUTORIZADO
-).limit(RECENT)
-_RECENT = _COUNT.limit(RECENT)
+)
 _OF_COMPANY = _MINE.where(_THIS)
 # Whoever had to wait for the lock reads the note's row as it is then.
 _LOCKED = _SELECT.where(_THIS).with_for_update(of=nfse_processada)
@@ -154,8 +166,9 @@ async def by_number(
 
     Here and below: with ``conversa``, who asks, a note that another one made says whose it is.
     """
-    values = {"b_empresa": empresa_id, "b_numero": numero.lstrip("0")}
-    return await _all(connection, _BY_NUMBER, values, conversa)
+    bare = numero.lstrip("0")
+    written = [bare.zfill(width) for width in range(len(bare), max(len(bare), _WIDEST) + 1)]
+    return await _all(connection, _BY_NUMBER, {"b_empresa": empresa_id, "b_numeros": written}, conversa)
 
 
 async def by_value(

@@ -21,6 +21,7 @@ from persistence.tables.fiscal import (
     nota_de_fora,
     numeracao,
     numeracao_uso,
+    soma_mensal,
 )
 from persistence.tables.people import (
     MENSAGENS,
@@ -137,6 +138,7 @@ __all__ = [
     "propostas",
     "resolvida",
     "session_snapshot",
+    "soma_mensal",
     "staff",
     "staff_aparelho",
     "staff_atraso",

@@ -199,6 +199,19 @@ nfse_processada = sa.Table(
     sa.Index("ix_nfse_processada_chave", "chave", postgresql_where=sa.text("chave IS NOT NULL")),
 )
 
+# What a company issued in a month that stands; a trigger on the notes keeps it (migration 0072).
+soma_mensal = sa.Table(
+    "soma_mensal",
+    metadata,
+    sa.Column("prestador_id", sa.ForeignKey("empresa.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("canal", sa.Text, nullable=False),
+    sa.Column("ambiente", sa.Text),  # as of its emissions
+    sa.Column("mes", sa.Text, nullable=False),  # of the day on the note, "2026-11"
+    sa.Column("quantas", sa.BigInteger, nullable=False),
+    sa.Column("soma", sa.Numeric(16, 2), nullable=False),
+    sa.Index("uq_soma_mensal", "prestador_id", "canal", sa.text("coalesce(ambiente, '')"), "mes", unique=True),
+)
+
 nfse_documento = sa.Table(
     "nfse_documento",
     metadata,

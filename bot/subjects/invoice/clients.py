@@ -8,12 +8,11 @@ Measures a MEI's year against its limit; another company has no meter.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from bot.conversation.inbound import Palavras
 from bot.conversation.subject import Customers
@@ -331,10 +330,6 @@ def _taken(rascunho: Rascunho, campo: Campo, valor: str) -> Rascunho:
     return rascunho.com(campo, ler(Candidate(campo, valor, valor, Origem.CADASTRO)))
 
 
-MOST: Final = 2000  # notes of a year that are added up after each one; R$ 40 each are the whole limit
-REMEMBERED: Final = 600.0  # seconds for which a company that is over its limit is not measured again
-
-
 class MeiMeter:
     """Counts the notes that we know; the opening is the public register's, as far as it is known."""
 
@@ -342,7 +337,6 @@ class MeiMeter:
         self._database = database
         self._customers = customers
         self._limites = limites
-        self._over: dict[tuple[int, int], tuple[float, str]] = {}  # company and year: until when, and what is told
 
     async def of(self, empresa: Empresa, hoje: date) -> Medidor | None:
         """Return the meter of a company on a day, ``None`` for one that is no MEI; asks the register if it must."""
@@ -350,28 +344,18 @@ class MeiMeter:
             return None
         entry = await self._customers.find(empresa.cnpj)
         async with self._database.alone() as connection:
-            emitidas = await history.issued(connection, empresa.id, MesOuAno(hoje.year))
-        return self._measured(empresa, hoje.year, emitidas.soma, entry)
+            emitido = await history.total_issued(connection, empresa.id, MesOuAno(hoje.year))
+        return self._measured(empresa, hoje.year, emitido, entry)
 
     async def after(self, emissao_id: int, hoje: date) -> str | None:
-        """Return what to add to the news of a note, ``None`` below the threshold and beyond ``MOST``; asks nobody."""
+        """Return what to add to the news of a note, ``None`` below the threshold; asks nobody."""
         async with self._database.alone() as connection:
             empresa = await history.issuer_of(connection, emissao_id)
             if empresa is None or empresa.regime != "mei":
                 return None
-            key = empresa.id, hoje.year
-            until, told = self._over.get(key, (0.0, ""))
-            if time.monotonic() < until:
-                return told
-            emitido = await history.total_issued(connection, empresa.id, MesOuAno(hoje.year), MOST)
+            emitido = await history.total_issued(connection, empresa.id, MesOuAno(hoje.year))
             entry = await remembered(connection, empresa.cnpj)
-        if emitido is None:
-            return None
-        mei = self._measured(empresa, hoje.year, emitido, entry)
-        aviso = aviso_mei(mei)
-        if aviso and mei.parte > 1:
-            self._over[key] = time.monotonic() + REMEMBERED, aviso
-        return aviso
+        return aviso_mei(self._measured(empresa, hoje.year, emitido, entry))
 
     def _measured(self, empresa: Empresa, ano: int, emitido: Decimal, entry: CompanyEntry | None) -> Medidor:
         limite = self._limites.transporte if empresa.mei_transporte else self._limites.geral
