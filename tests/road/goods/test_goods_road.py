@@ -204,6 +204,30 @@ async def test_a_note_of_goods_is_sent_on_and_not_repeated(road: Road) -> None:
     assert "é de produtos" in (await person.say("igual à última")).text
 
 
+async def test_a_yes_after_the_words_for_a_customer_issues_nothing(road: Road) -> None:
+    """Another summary is open meanwhile: it is shown once more."""
+    person = await _person(road)
+    await person.say(f"nota de 1 bolo de pote pra padaria, cnpj {PADARIA}")
+    await person.touch("Confirmar")
+
+    async def offered() -> Any:
+        return person.offers
+
+    [offer] = await until(offered)
+    await _emission(road, person)
+    await road.settled()
+    await person.tell(f"nota de 2 brigadeiros pra padaria, cnpj {PADARIA}")
+    await road.settled()
+    await person.touch("Mandar ao cliente", offer)
+    await road.settled()
+    assert "Segue a NF-e" in person.answers[-1]
+    await person.tell("sim")
+    await road.settled()
+    assert "R$ 9,00" in person.answers[-1]
+    made = "SELECT count(*) FROM nfse_emissao e JOIN session_snapshot s ON s.id = e.session_id WHERE s.conversa = $1"
+    assert await road.database.pool.fetchval(made, road.conversation(person)) == 1
+
+
 async def test_a_person_is_asked_whether_the_goods_were_handed_over(road: Road, sefaz: SefazSimulator) -> None:
     """Once, and yes is an NFC-e."""
     person = await _person(road)
