@@ -370,7 +370,7 @@ async def test_a_letter_of_correction_is_registered_once(road: Road, sefaz: Sefa
     await person.touch("Confirmar")
     note = await _one_note(road, sefaz, person)
     about: dict[str, Any] = {"cnpj": FORM.cnpj, "numero": str(int(note.chave.numero))}
-    words = "a transportadora é a Rápida, e não a Veloz"
+    words = "a transportadora é a “Rápida” – e não a Veloz"  # as SEFAZ keeps them they have other marks
     async with channels_of(road.house.settings, road.database) as channels:
         sefaz.faults.set(Fault.LOSE_ANSWER, times=1, about="NFeRecepcaoEvento4")
         with pytest.raises(CommandRefusedError, match="Peça de novo"):
