@@ -386,6 +386,28 @@ async def test_a_letter_of_correction_is_registered_once(road: Road, sefaz: Sefa
     assert [(each.tipo, each.sequence) for each in events] == [("110110", 1), ("110110", 2)]
 
 
+async def test_a_letter_is_of_one_note_alone(road: Road, sefaz: SefazSimulator) -> None:
+    """Two series may have the same number: then the key says which."""
+    person, made = await _person(road), []
+    for quantity in (11, 13):
+        await person.tell(f"nota de {quantity} brigadeiros pra padaria, cnpj {PADARIA}")
+        await road.settled()
+        await person.touch("Confirmar")
+        await road.settled()
+        made.append(await _one_note(road, sefaz, person))
+        await road.settled()
+        again = replace(FORM, serie_nfe=8, primeiro_nfe=int(made[0].chave.numero), usuarios=(person.who,))
+        await add_company(road.database, again, None, REGISTRY, ENDERECO)
+    await add_company(road.database, FORM, None, REGISTRY, ENDERECO)
+    about: dict[str, Any] = {"cnpj": FORM.cnpj, "texto": "o volume é um só, e não dois"}
+    async with channels_of(road.house.settings, road.database) as channels:
+        with pytest.raises(CommandRefusedError, match="chave"):
+            await correct(road.database, channels, numero=str(int(made[0].chave.numero)), **about)
+        await correct(road.database, channels, numero=str(made[0].chave), **about)
+    kept = {each.chave: each.events for each in sefaz.authorised()}
+    assert [len(kept[note.chave]) for note in made] == [1, 0]
+
+
 async def test_a_number_of_another_program_stops_the_series(road: Road, sefaz: SefazSimulator) -> None:
     """The person is told that it did not come out, no second number is tried, and staff see why."""
     person = await _person(road)
