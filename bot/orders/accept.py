@@ -193,7 +193,7 @@ class Door:
         """Return the channel and environment where this company issues now, as a confirmed text holds them."""
         return _written(empresa.canal, self._channels.environment(empresa.canal))
 
-    async def issues_in(self, connection: Connection, empresa: Empresa, tipo: TipoDocumento) -> Ambiente:
+    async def environment(self, connection: Connection, empresa: Empresa, tipo: TipoDocumento) -> Ambiente:
         """Return the environment where this company issues a kind of document now."""
         return self._channels.environment(await company_channels.chosen(connection, empresa.id, tipo))
 

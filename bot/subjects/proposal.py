@@ -116,7 +116,7 @@ class Proposal:
             log.info("proposal_shown", sessao_id=shown.sessao_id)
 
     async def _moved(self, connection: Connection, empresa: Empresa, found: Found) -> bool:
-        now = await self._r.door.issues_in(connection, empresa, TipoDocumento.of(found.documento_fiscal))
+        now = await self._r.door.environment(connection, empresa, TipoDocumento.of(found.documento_fiscal))
         return bool(now.value != found.ambiente)
 
     async def _planned(self, lane: str, proposta_id: int) -> _Plan | None:

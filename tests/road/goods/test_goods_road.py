@@ -33,6 +33,7 @@ from state_machine.documents import Endereco
 from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
 from state_machine.values.local_time import SAO_PAULO
 from tests.gateway.nfe.made_sale import xmlsec_accepts
+from tests.road.proposals.erp import approver, erp_of
 from tests.road.road_people import QUICK, Person, new_phone, open_road, until
 
 if TYPE_CHECKING:
@@ -181,6 +182,22 @@ async def test_the_mark_of_practice_follows_the_goods_and_not_the_services(road:
         await until(came)
 
         assert AVISO not in await words()
+    finally:
+        async with road.database.transaction() as connection:
+            await choose(connection, company, before, TipoDocumento.SERVICO)
+
+
+async def test_goods_that_a_system_proposes_are_shown_where_they_are_issued(road: Road) -> None:
+    """Its key is of the environment of goods, while the company's services are in another one."""
+    ana, erp = await approver(road), await erp_of(road)
+    company = await road.database.pool.fetchval("SELECT id FROM empresa WHERE cnpj = $1", FORM.cnpj)
+    async with road.database.transaction() as connection:
+        before = await chosen(connection, company)
+        await choose(connection, company, Canal("nacional", Ambiente.HOMOLOGACAO), TipoDocumento.SERVICO)
+    try:
+        items = [{"produto": "B1", "quantidade": "1"}]
+        await erp.proposes(valor=None, descricao=None, documento_fiscal="nfe", itens=items)
+        assert AVISO not in (await ana.expect("Um sistema da sua empresa propôs esta nota")).text
     finally:
         async with road.database.transaction() as connection:
             await choose(connection, company, before, TipoDocumento.SERVICO)
