@@ -25,7 +25,7 @@ from persistence.people import goods
 from persistence.people.channels import chosen
 from persistence.people.goods import MOST
 from state_machine.goods import COLUNAS, Produto, ProdutoInvalido, checked
-from state_machine.protocol.channel import TipoDocumento
+from state_machine.protocol.channel import Canal, TipoDocumento
 from state_machine.protocol.emission import Absent, Rejected, Unknown
 from state_machine.values.money import formata_brl
 from state_machine.values.text import single_line
@@ -144,14 +144,16 @@ async def close_numbers(
 
 
 async def correct(database: Database, channels: Channels, *, cnpj: str, numero: str, texto: str) -> list[str]:
-    """Have SEFAZ register a letter of correction of an NF-e, by its number. Raises ``CommandRefusedError``."""
+    """Have SEFAZ register a letter of correction of an NF-e, by its number or key. Raises ``CommandRefusedError``."""
     async with database.transaction() as connection:
         company = await company_of(connection, cnpj)
         gateway = channels.of(await chosen(connection, company.id, TipoDocumento.PRODUTO))
-        which = await notes.external_id(connection, company.id, gateway.name, numero)
-    if not isinstance(gateway, Sefaz) or which is None:
+        found = await notes.external_ids(connection, company.id, Canal(gateway.name, gateway.ambiente), numero)
+    if not isinstance(gateway, Sefaz) or not found:
         raise CommandRefusedError(f"{company.razao_social} não tem a NF-e {numero}. Nada mudou.")
-    answer = await gateway.correct(which, texto)
+    if len(found) > 1:
+        raise CommandRefusedError(f"Mais de uma série tem a NF-e {numero}; diga a chave dela. Nada mudou.")
+    answer = await gateway.correct(found[0], texto)
     if isinstance(answer, Unknown):
         raise CommandRefusedError(
             f"A Sefaz não respondeu ({answer.motivo}). Peça de novo, com o mesmo texto, para saber."

@@ -251,7 +251,7 @@ def inutilizar(
 
 def corrigir(
     empresa: Annotated[str, typer.Option(help="CNPJ da empresa.")],
-    nota: Annotated[str, typer.Option(help="Número da NF-e.")],
+    nota: Annotated[str, typer.Option(help="Número da NF-e, ou a chave.")],
     texto: Annotated[str, typer.Option(help="A correção, em 15 a 1000 letras; não muda valor, imposto nem cliente.")],
 ) -> None:
     """Registra na Sefaz uma carta de correção (CC-e) de uma NF-e; vale a última."""

@@ -193,6 +193,10 @@ class Door:
         """Return the channel and environment where this company issues now, as a confirmed text holds them."""
         return _written(empresa.canal, self._channels.environment(empresa.canal))
 
+    async def environment(self, connection: Connection, empresa: Empresa, tipo: TipoDocumento) -> Ambiente:
+        """Return the environment where this company issues a kind of document now."""
+        return self._channels.environment(await company_channels.chosen(connection, empresa.id, tipo))
+
     def page(self, guardado: Guardado) -> str | None:
         """Return where the authority shows a note to anybody, ``None`` where its channel has no such page."""
         return guardado.endereco if self._channels.of(guardado.canal).natureza.page else None

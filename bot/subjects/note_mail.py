@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Sequence
+from functools import partial
 from secrets import randbelow
 from typing import Final
 
@@ -65,28 +66,20 @@ class NoteMail:
         async with self._r.committing(turn) as connection:
             empresa = await conversations.issuer(connection, turn.chegada.contato)
             chave: str | None = None
-            goods: str | None = None
+            sessao: str | None = None
             said: tuple[Mensagem, ...] = (messages.sem_empresa(),)
             if toque.acao == "nao_mandar":
                 said = (pedidos.mail_dropped(),)
             elif empresa is not None and toque.acao == "mandar_cliente":
-                said, goods = await self._for_customer(connection, turn.lease.lane, empresa, toque)
+                said, sessao = await self._for_customer(connection, turn.lease.lane, empresa, toque)
             elif empresa is not None:
                 chave, answer = await self._agreed(connection, turn.lease.lane, empresa, toque)
                 said = (answer,)
             if chave is not None or voz is not Voice.SILENT:
                 said = (messages.devagar(),) if chave is None and voz is Voice.NOTICE else said
-                correlacao = turn.chegada.correlacao
+                say = partial(outbox.enqueue, connection, conversa=turn.lease.lane, correlacao=turn.chegada.correlacao)
                 for each in said:
-                    of_goods = goods if each is said[0] else None
-                    outbox.enqueue(
-                        connection,
-                        conversa=turn.lease.lane,
-                        mensagem=each,
-                        sessao_id=of_goods,
-                        chave=chave,
-                        correlacao=correlacao,
-                    )
+                    say(mensagem=each, sessao_id=sessao, chave=chave)
         self._r.ring()
         log.info("note_mail_answered", agreed=chave is not None)
         return turn.chegada.ids
@@ -96,8 +89,7 @@ class NoteMail:
     ) -> tuple[tuple[Mensagem, ...], str | None]:
         """Return words to forward, alone in their message, and the question whether a mail goes where one can.
 
-        The session of a note for goods is returned beside: these may be issued in another environment than services,
-        which is the conversation's, and the words must say so of their own.
+        The note's session is returned beside: the mark of practice follows it, and not where its company issues now.
         """
         nota = await _asked_about(connection, lane, empresa, toque)
         if nota is None or nota.numero is None:
@@ -105,14 +97,13 @@ class NoteMail:
         if nota.cancelada:
             return (pedidos.cliente_de_cancelada(nota),), None
         kept = await notes.document(connection, nota.emissao_id, "pdf")
-        goods = nota.sessao if nota.tipo != pedidos.SERVICO else None
         words_of_it = pedidos.para_o_cliente(nota, kept.chave, self._r.door.page(kept))
         email = await clients.email_of(connection, empresa.id, nota.documento) if self._r.emails is not None else None
         try:
             address = normalised(email or "")
         except ValueError:  # none, or what is no address
-            return (words_of_it,), goods
-        return (words_of_it, pedidos.ask_to_mail(nota, address, randbelow(QUESTIONS))), goods
+            return (words_of_it,), nota.sessao
+        return (words_of_it, pedidos.ask_to_mail(nota, address, randbelow(QUESTIONS))), nota.sessao
 
     async def _agreed(
         self, connection: Connection, lane: str, empresa: Empresa, toque: Toque
@@ -140,7 +131,8 @@ class NoteMail:
         day = await records.of_a_day(connection, empresa.id, records.HANDED_OVER)
         if known is None and 0 < self._r.emails <= day.quantos:
             return None, pedidos.mail_limit()
-        ambiente = empresa.canal.ambiente or environment(self._r.door.channel(empresa))
+        kept = await notes.document(connection, nota.emissao_id, "pdf")
+        ambiente = kept.canal.ambiente or environment(self._r.door.channel(empresa))
         notas = [{"emissao_id": nota.emissao_id, "numero": nota.numero}]
         row = {"email": email, "dados": _words(nota, practice=ambiente == Ambiente.HOMOLOGACAO), "notas": notas}
         lote, new = await records.single(connection, values, row)

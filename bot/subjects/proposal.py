@@ -29,6 +29,7 @@ from persistence.conversations.snapshots import StaleSessionError
 from persistence.db.connection import Connection
 from persistence.db.connection import Row as Found
 from persistence.people import companies
+from persistence.people.companies import Empresa
 from persistence.queue import outbox
 from persistence.queue.lanes import InboxRow, Lease
 from persistence.rows import ProposalRow
@@ -41,6 +42,7 @@ from state_machine.invoice.session import Mensagem, Sessao
 from state_machine.machine.events import Abriu, Cancelou, Evento
 from state_machine.mailing.delivery import EstadoLinha, EstadoLote
 from state_machine.proposal import draft, place
+from state_machine.protocol.channel import TipoDocumento
 
 log = structlog.get_logger(__name__)
 
@@ -92,7 +94,7 @@ class Proposal:
             empresa, agora = await companies.get_company(connection, found.empresa_id) if found else (None, None)
             if found is not None and not found.pode:
                 await approvals.give_up(connection, proposta_id, approvals.GONE)
-            elif found is not None and empresa and environment(self._r.door.channel(empresa)) != found.ambiente:
+            elif found is not None and empresa and await self._moved(connection, empresa, found):
                 await approvals.give_up(connection, proposta_id, approvals.MOVED)
             elif found is not None and empresa and agora and found.livre:
                 if plan is None or found.versao != plan.versao:
@@ -112,6 +114,10 @@ class Proposal:
             self._r.ring_delivery()
             await self._r.live.put(of_company(shown, None))
             log.info("proposal_shown", sessao_id=shown.sessao_id)
+
+    async def _moved(self, connection: Connection, empresa: Empresa, found: Found) -> bool:
+        now = await self._r.door.environment(connection, empresa, TipoDocumento.of(found.documento_fiscal))
+        return bool(now.value != found.ambiente)
 
     async def _planned(self, lane: str, proposta_id: int) -> _Plan | None:
         """Return what opens it, with what the register and the channel say of it; ``None``: it must not open now."""

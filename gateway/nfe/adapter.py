@@ -54,7 +54,7 @@ from state_machine.protocol.emission import (
 )
 from state_machine.values.errors import ProsaError
 from state_machine.values.local_time import zone_of
-from state_machine.values.text import single_line
+from state_machine.values.text import as_latin, single_line
 
 NATUREZA: Final = Natureza(
     absences=2,
@@ -295,7 +295,7 @@ class Sefaz:
 
         One of the same words that is the last already is not sent again, so that who heard nothing may ask once more.
         """
-        chave, said = ChaveNFe.parse(id_externo), single_line(texto)
+        chave, said = ChaveNFe.parse(id_externo), as_latin(single_line(texto))  # as SEFAZ keeps it
         kept = await self._kept.of(chave.emitente, id_externo)
         if kept.parada > 0:
             return NotSent(_WAIT)

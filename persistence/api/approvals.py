@@ -171,9 +171,12 @@ _LATE: Final = "Ninguém respondeu no prazo."
 MOVED: Final = "A empresa agora emite em outro ambiente. Crie outra proposta, com uma chave de lá."
 ISSUED: Final = EstadoProposta.EMITIDA.value
 _ORPHAN = _P.aprovador_id.is_(None)
+_KIND = sa.case(
+    {modelo: TipoDocumento.of(modelo).value for modelo in ("nfse", "nfe", "nfce")}, value=_P.documento_fiscal
+)
 _ELSEWHERE = sa.exists().where(
     empresa_canal.c.empresa_id == _P.empresa_id,
-    empresa_canal.c.tipo == TipoDocumento.SERVICO.value,
+    empresa_canal.c.tipo == _KIND,
     empresa_canal.c.ambiente != _P.ambiente,
 )
 _END = (

@@ -162,13 +162,13 @@ async def store_document(connection: Connection, emissao_id: int, formato: str, 
     await connection.execute(_STORE, values)
 
 
-async def external_id(connection: Connection, empresa_id: int, canal: str, numero: str) -> str | None:
-    """Return what the authority of a channel calls the newest note of a number, ``None`` where there is none."""
+async def external_ids(connection: Connection, empresa_id: int, canal: Canal, which: str) -> list[str]:
+    """Return what the authority of a channel calls the notes of a number, one in each series, or the one of a key."""
     e, n = nfse_emissao.c, nfse_processada.c
-    statement = sa.select(n.id_externo).join(nfse_emissao, e.id == n.emissao_id).order_by(e.id.desc()).limit(1)
-    mine = e.prestador_id == empresa_id, e.canal == canal, sa.func.ltrim(n.numero, "0") == numero.lstrip("0")
-    found: str | None = (await connection.execute(statement.where(*mine))).scalar_one_or_none()
-    return found
+    of_it = sa.or_(n.chave == which, sa.func.ltrim(n.numero, "0") == which.lstrip("0"))
+    mine = e.prestador_id == empresa_id, e.canal == canal.nome, e.ambiente == canal.ambiente, of_it
+    found = sa.select(n.id_externo).join(nfse_emissao, e.id == n.emissao_id).where(*mine)
+    return list((await connection.execute(found)).scalars())
 
 
 async def of_conversation(connection: Connection, conversa: str, limit: int = 20) -> list[Any]:

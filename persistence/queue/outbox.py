@@ -223,7 +223,7 @@ async def file_again(connection: Connection, outbox_id: int, seconds: float) -> 
 async def seen(connection: Connection, sessao: Sessao) -> tuple[datetime | None, bool]:
     """Return when the summary, or the readings, of the session's revision first left for the user, ``None`` if never.
 
-    And whether we answered about something that is no session since it was decided: a yes may be meant for that.
+    And whether we answered about anything else since it was decided: a yes may be meant for that.
     """
     values = {
         "_sessao": sessao.sessao_id,
@@ -286,15 +286,14 @@ _FILE_AGAIN = (
         mensagem=outbox.c.mensagem + sa.cast({"de_novo": True}, JSONB),
     )
 )
-_LEFT_AT = sa.select(sa.func.min(outbox.c.enviado_em)).where(
-    outbox.c.sessao_id == sa.bindparam("_sessao"),
-    outbox.c.resumo_de == sa.bindparam("_revisao"),
-    outbox.c.status != StatusSaida.FALHOU,
-)
+_SHOWN = outbox.alias()
+_OF_REVISION = _SHOWN.c.sessao_id == sa.bindparam("_sessao"), _SHOWN.c.resumo_de == sa.bindparam("_revisao")
+_LEFT_AT = sa.select(sa.func.min(_SHOWN.c.enviado_em)).where(*_OF_REVISION, _SHOWN.c.status != StatusSaida.FALHOU)
 _ASIDE = (
     sa.exists()
     .where(outbox.c.conversa == sa.bindparam("_conversa"), outbox.c.criado_em > sa.bindparam("_momento"))
-    .where(outbox.c.sessao_id.is_(None), outbox.c.chave.is_(None))
+    .where(outbox.c.sessao_id.is_distinct_from(sa.bindparam("_sessao")), outbox.c.chave.is_(None))
+    .where(outbox.c.id > sa.select(sa.func.min(_SHOWN.c.id)).where(*_OF_REVISION).scalar_subquery())  # by its index
 )
 _SEEN = sa.select(_LEFT_AT.scalar_subquery().label("left_at"), _ASIDE.label("aside"))
 _NEXT = outbox.alias()

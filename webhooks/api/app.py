@@ -166,9 +166,11 @@ ROUTES: Final[Mapping[str, Mapping[str, Route]]] = {
             body=items.ProdutoNovo,
             keyed=False,
             answer=items.ProdutoResposta,
-            refuses=("produto_recusado",),
+            refuses=("produto_recusado", "ambiente_mudou"),
         ),
-        "DELETE": Route(escopo="produtos:escrever", act=items.remove_product, answer=(), status=(204,)),
+        "DELETE": Route(
+            escopo="produtos:escrever", act=items.remove_product, answer=(), status=(204,), refuses=("ambiente_mudou",)
+        ),
     },
     "/webhooks": {
         "GET": Route(escopo="webhooks:ler", act=hooks.show_all, answer=hooks.WebhooksResposta),

@@ -37,10 +37,10 @@ from persistence.idempotency.records import input_hash
 from state_machine.mailing.delivery import EstadoLinha, EstadoLote, TipoLote
 from state_machine.mailing.reading import ASSUNTO_MAX, LARGEST, MENSAGEM_MAX, REVISAO, ListRefusedError
 from state_machine.values.text import REPLACEMENT
-from webhooks.api.call import ApiCall, Corpo, PageQuery, as_json, page_of, paged, too_much, validated
+from webhooks.api.call import ApiCall, Corpo, PageQuery, as_json, check_environment, page_of, paged, too_much, validated
 from webhooks.api.problems import PROBLEMAS, RETRY, ProblemError
 from webhooks.api.problems import field as wrong
-from webhooks.api.submission import PREFIX, REPLAYED, check_environment, under_way
+from webhooks.api.submission import PREFIX, REPLAYED, under_way
 from webhooks.bodies import FILE, Form, read_form
 
 _YES_NO: Final = {"true": True, "false": False}

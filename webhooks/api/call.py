@@ -22,9 +22,11 @@ from pydantic_core import PydanticCustomError
 from persistence.api.entities import LARGEST_ID
 from persistence.api.keys import Holder, holder
 from persistence.crypto import Vault
+from persistence.db.connection import Connection
 from persistence.db.engine import Database
+from persistence.people import channels
 from persistence.queue.inbox import Inbox
-from state_machine.protocol.channel import Ambiente
+from state_machine.protocol.channel import Ambiente, TipoDocumento
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.errors import ProsaError
 from state_machine.values.text import read_json
@@ -188,6 +190,13 @@ class ApiCall:
         except ValueError:
             why = "Nada foi guardado. Confira aspas, vírgulas, números e nomes repetidos."
             raise ProblemError("json_invalido", why) from None
+
+
+async def check_environment(connection: Connection, call: ApiCall, tipo: TipoDocumento = TipoDocumento.SERVICO) -> None:
+    """Raise ``ProblemError`` unless the company issues this kind of document in the environment of the caller's key."""
+    ambiente = (await channels.chosen(connection, call.empresa_id, tipo)).ambiente or call.deps.ambiente
+    if call.ambiente is not ambiente:
+        raise ProblemError("ambiente_mudou", f"A empresa agora emite em {ambiente}. Use uma chave de lá.")
 
 
 class Corpo(BaseModel):

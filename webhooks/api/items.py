@@ -20,7 +20,8 @@ from persistence.db.connection import Connection
 from persistence.people import companies, goods
 from state_machine.goods import COLUNAS, Item, ProdutoInvalido, checked, dump, itens, preco, quantidade, resumida, total
 from state_machine.invoice.draft import CPF_DIGITS
-from webhooks.api.call import ApiCall, Corpo, as_json, validated
+from state_machine.protocol.channel import TipoDocumento
+from webhooks.api.call import ApiCall, Corpo, as_json, check_environment, validated
 from webhooks.api.problems import ProblemError, field
 
 _QUANTITY: Final = r"(?=.*[1-9])[0-9]{1,6}(?:\.[0-9]{1,4})?"
@@ -138,6 +139,7 @@ async def keep_product(call: ApiCall) -> web.Response:
         raise refused
     async with call.deps.database.transaction() as connection:
         empresa, _ = await companies.get_company(connection, call.empresa_id)
+        await check_environment(connection, call, TipoDocumento.PRODUTO)
         try:
             novo = checked({"codigo": codigo, **body.model_dump()}, empresa.regime)
             await operations.keep(connection, empresa, [novo], Author(call.quem))
@@ -154,6 +156,7 @@ async def remove_product(call: ApiCall) -> web.Response:
     """Take a product away; invoices keep their copy. Raises ``ProblemError`` 404."""
     async with call.deps.database.transaction() as connection:
         empresa, _ = await companies.get_company(connection, call.empresa_id)
+        await check_environment(connection, call, TipoDocumento.PRODUTO)
         try:
             await operations.remove_from(connection, empresa, call.request.match_info["codigo"], Author(call.quem))
         except CommandRefusedError:

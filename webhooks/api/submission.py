@@ -37,7 +37,6 @@ from persistence.api.keys import SUBMIT
 from persistence.db.connection import Connection
 from persistence.db.connection import Row as Found
 from persistence.idempotency.records import input_hash
-from persistence.people import channels
 from persistence.queue.inbox import Arrival
 from persistence.rows import ProposalRow
 from persistence.tables import clientes, propostas
@@ -45,14 +44,14 @@ from state_machine.cancellation.machine import SituacaoNota, situacao_of
 from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
 from state_machine.mailing.reading import NotAnAddressError, normalised
 from state_machine.proposal import EstadoProposta
-from state_machine.protocol.channel import Ambiente
+from state_machine.protocol.channel import Ambiente, TipoDocumento
 from state_machine.protocol.emission import Arquivo
 from state_machine.values.address import city_of
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import LIMITE
 from state_machine.values.text import REPLACEMENT
-from webhooks.api.call import ApiCall, Corpo, PageQuery, as_json, page_of, paged, validated
+from webhooks.api.call import ApiCall, Corpo, PageQuery, as_json, check_environment, page_of, paged, validated
 from webhooks.api.items import MOST_ITEMS, OF_ONE_KIND, OF_SERVICE, PLACE, ItemNovo, amount_or_items, of_one_kind, sold
 from webhooks.api.problems import RETRY, ProblemError, field
 
@@ -552,13 +551,6 @@ async def submit(call: ApiCall) -> web.Response:
     return PROPOSTAS.answer(now, 200, {} if sent is not None else {REPLAYED: "true"})
 
 
-async def check_environment(connection: Connection, call: ApiCall) -> None:
-    """Raise ``ProblemError`` unless the company issues in the environment of the caller's key."""
-    ambiente = (await channels.chosen(connection, call.empresa_id)).ambiente or call.deps.ambiente
-    if call.ambiente is not ambiente:
-        raise ProblemError("ambiente_mudou", f"A empresa agora emite em {ambiente}. Use uma chave de lá.")
-
-
 async def _locked(connection: Connection, call: ApiCall) -> Found:
     known = call.id <= LARGEST_ID
     found = await keys.lock_operation(connection, call.empresa_id, call.ambiente, call.id) if known else None
@@ -573,7 +565,7 @@ async def _send(connection: Connection, call: ApiCall, key: str, corpo: str, bod
         raise ProblemError("versao_desatualizada", f"Está na versão {proposta.versao}. Leia de novo e decida.")
     if proposta.estado != EstadoProposta.RASCUNHO:
         raise ProblemError("estado_invalido", f"Está {proposta.estado}, na versão {proposta.versao}.")
-    await check_environment(connection, call)
+    await check_environment(connection, call, TipoDocumento.of(proposta.documento_fiscal))
     aprovador = await approvals.approver_of(connection, call.empresa_id)
     if aprovador is None:
         raise ProblemError("sem_aprovador", "A empresa não tem ninguém que possa emitir.")

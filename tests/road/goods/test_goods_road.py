@@ -35,6 +35,7 @@ from state_machine.documents import Endereco
 from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
 from state_machine.values.local_time import SAO_PAULO
 from tests.gateway.nfe.made_sale import xmlsec_accepts
+from tests.road.proposals.erp import approver, erp_of
 from tests.road.road_people import QUICK, Person, new_phone, open_road, until
 
 if TYPE_CHECKING:
@@ -199,6 +200,22 @@ async def test_the_mark_of_practice_follows_the_goods_and_not_the_services(road:
             await choose(connection, company, before, TipoDocumento.SERVICO)
 
 
+async def test_goods_that_a_system_proposes_are_shown_where_they_are_issued(road: Road) -> None:
+    """Its key is of the environment of goods, while the company's services are in another one."""
+    ana, erp = await approver(road), await erp_of(road)
+    company = await road.database.pool.fetchval("SELECT id FROM empresa WHERE cnpj = $1", FORM.cnpj)
+    async with road.database.transaction() as connection:
+        before = await chosen(connection, company)
+        await choose(connection, company, Canal("nacional", Ambiente.HOMOLOGACAO), TipoDocumento.SERVICO)
+    try:
+        items = [{"produto": "B1", "quantidade": "1"}]
+        await erp.proposes(valor=None, descricao=None, documento_fiscal="nfe", itens=items)
+        assert AVISO not in (await ana.expect("Um sistema da sua empresa propôs esta nota")).text
+    finally:
+        async with road.database.transaction() as connection:
+            await choose(connection, company, before, TipoDocumento.SERVICO)
+
+
 async def test_a_note_of_goods_is_sent_on_and_not_repeated(road: Road) -> None:
     """Behind its files one button, with the words to forward; another one like it is said anew."""
     person = await _person(road)
@@ -215,6 +232,30 @@ async def test_a_note_of_goods_is_sent_on_and_not_repeated(road: Road) -> None:
         note = await person.expect()
     assert re.search(r"^Olá! Segue a NF-e \d+, de R\$ 12,00: .*Bolo de pote.*\nChave de acesso: \d{44}$", note.text)
     assert "é de produtos" in (await person.say("igual à última")).text
+
+
+async def test_a_yes_after_the_words_for_a_customer_issues_nothing(road: Road) -> None:
+    """Another summary is open meanwhile: it is shown once more."""
+    person = await _person(road)
+    await person.say(f"nota de 1 bolo de pote pra padaria, cnpj {PADARIA}")
+    await person.touch("Confirmar")
+
+    async def offered() -> Any:
+        return person.offers
+
+    [offer] = await until(offered)
+    await _emission(road, person)
+    await road.settled()
+    await person.tell(f"nota de 2 brigadeiros pra padaria, cnpj {PADARIA}")
+    await road.settled()
+    await person.touch("Mandar ao cliente", offer)
+    await road.settled()
+    assert "Segue a NF-e" in person.answers[-1]
+    await person.tell("sim")
+    await road.settled()
+    assert "R$ 9,00" in person.answers[-1]
+    made = "SELECT count(*) FROM nfse_emissao e JOIN session_snapshot s ON s.id = e.session_id WHERE s.conversa = $1"
+    assert await road.database.pool.fetchval(made, road.conversation(person)) == 1
 
 
 async def test_a_person_is_asked_whether_the_goods_were_handed_over(road: Road, sefaz: SefazSimulator) -> None:
@@ -387,7 +428,7 @@ async def test_a_letter_of_correction_is_registered_once(road: Road, sefaz: Sefa
     await person.touch("Confirmar")
     note = await _one_note(road, sefaz, person)
     about: dict[str, Any] = {"cnpj": FORM.cnpj, "numero": str(int(note.chave.numero))}
-    words = "a transportadora é a Rápida, e não a Veloz"
+    words = "a transportadora é a “Rápida” – e não a Veloz"  # as SEFAZ keeps them they have other marks
     async with channels_of(road.house.settings, road.database) as channels:
         sefaz.faults.set(Fault.LOSE_ANSWER, times=1, about="NFeRecepcaoEvento4")
         with pytest.raises(CommandRefusedError, match="Peça de novo"):
@@ -401,6 +442,28 @@ async def test_a_letter_of_correction_is_registered_once(road: Road, sefaz: Sefa
             await correct(road.database, channels, cnpj=FORM.cnpj, numero="999999", texto=words)
     events = next(each for each in sefaz.authorised() if each.chave == note.chave).events
     assert [(each.tipo, each.sequence) for each in events] == [("110110", 1), ("110110", 2)]
+
+
+async def test_a_letter_is_of_one_note_alone(road: Road, sefaz: SefazSimulator) -> None:
+    """Two series may have the same number: then the key says which."""
+    person, made = await _person(road), []
+    for quantity in (11, 13):
+        await person.tell(f"nota de {quantity} brigadeiros pra padaria, cnpj {PADARIA}")
+        await road.settled()
+        await person.touch("Confirmar")
+        await road.settled()
+        made.append(await _one_note(road, sefaz, person))
+        await road.settled()
+        again = replace(FORM, serie_nfe=8, primeiro_nfe=int(made[0].chave.numero), usuarios=(person.who,))
+        await add_company(road.database, again, None, REGISTRY, ENDERECO)
+    await add_company(road.database, FORM, None, REGISTRY, ENDERECO)
+    about: dict[str, Any] = {"cnpj": FORM.cnpj, "texto": "o volume é um só, e não dois"}
+    async with channels_of(road.house.settings, road.database) as channels:
+        with pytest.raises(CommandRefusedError, match="chave"):
+            await correct(road.database, channels, numero=str(int(made[0].chave.numero)), **about)
+        await correct(road.database, channels, numero=str(made[0].chave), **about)
+    kept = {each.chave: each.events for each in sefaz.authorised()}
+    assert [len(kept[note.chave]) for note in made] == [1, 0]
 
 
 async def test_a_number_of_another_program_stops_the_series(road: Road, sefaz: SefazSimulator) -> None:

@@ -11,6 +11,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from pydantic import SecretStr
 
+from bot.delivery.sender import AVISO
 from operations.company import add_company
 from proofs.sandbox.mailbox import Mailbox
 from state_machine.protocol.channel import Canal
@@ -208,6 +209,23 @@ async def test_a_yes_that_may_be_for_the_mail_issues_nothing(mailing: Road) -> N
     assert "R$ 90,00" in again.text
     assert "Confirmar" in [button.title for button in again.buttons]
     assert await _numbers(mailing, ana) == first
+
+
+async def test_a_note_of_practice_is_marked_wherever_its_company_issues_now(mailing: Road, box: Mailbox) -> None:
+    """The words, the question and the mail follow the note's own environment, and no choice is kept of its company."""
+    [ana], before, pool = await of_new_company(mailing), len(box.kept), mailing.database.pool
+    await ana.issue(ORDER)
+    offered = await offered_to(ana)
+    await pool.execute("UPDATE nfse_emissao SET ambiente = 'homologacao'")
+    await pool.execute("UPDATE session_snapshot SET canal = 'plugnotas/homologacao'")
+    await pool.execute("UPDATE cliente_tomador SET email = 'contas@padaria.com.br'")
+    assert AVISO in (await ana.press(MAND, offered)).text
+    asked = await ana.expect("para *contas@padaria.com.br*?")
+    assert asked.footer == AVISO
+    await ana.press("Mandar", asked)
+    await ana.expect("foi para contas@padaria.com.br")
+    [mail] = box.kept[before:]
+    assert mail.message["Subject"].startswith(AVISO)
 
 
 async def _numbers(road: Road, person: Any) -> list[str]:

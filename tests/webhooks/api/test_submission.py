@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from persistence.api import keys
+from persistence.api import approvals, keys
 from persistence.people import channels, goods
 from state_machine.goods import checked
 from state_machine.invoice.fields import Campo
@@ -380,6 +380,32 @@ async def test_goods_that_make_no_invoice_are_refused(erp: Erp, said: Any, campo
     refused = await erp.post("/propostas", {"cliente_id": await erp.client(), **said}, "refused")
     assert refused.status == 422
     assert any(campo in str(error) for error in refused.body["erros"])
+
+
+async def test_goods_are_of_the_environment_in_which_they_are_issued(erp: Erp) -> None:
+    """Not of that of services: a key of the other one sends no proposal, and changes no product that is sold there."""
+    await _sells(erp)
+    await _person(erp)
+    body = {"cliente_id": await erp.client(), "documento_fiscal": "nfe", "itens": [_WHOLE]}
+    made = (await erp.post("/propostas", body, "elsewhere")).body["id"]
+    await erp.database.pool.execute(
+        "UPDATE empresa_canal SET ambiente = CASE tipo WHEN 'servico' THEN 'producao' ELSE 'homologacao' END"
+    )
+    assert (await _submit(erp, made)).codigo == "ambiente_mudou"
+    told = {name: _WHOLE[name] for name in _WHOLE if name not in {"codigo", "quantidade"}}
+    assert (await erp.ask("PUT", "/produtos/B1", json=told)).codigo == "ambiente_mudou"
+    assert (await erp.ask("DELETE", "/produtos/B1")).codigo == "ambiente_mudou"
+    await erp.database.pool.execute(
+        "UPDATE empresa_canal SET ambiente = CASE tipo WHEN 'servico' THEN 'homologacao' ELSE 'producao' END"
+    )
+    assert (await erp.ask("PUT", "/produtos/B1", json=told)).status == 200
+    assert (await _submit(erp, made)).status == 200
+    async with erp.database.transaction() as connection:
+        assert await approvals.end_overdue(connection) == 0
+    await erp.database.pool.execute("UPDATE empresa_canal SET ambiente = 'homologacao'")
+    async with erp.database.transaction() as connection:
+        assert await approvals.end_overdue(connection) == 1
+    await erp.database.pool.execute("UPDATE empresa_canal SET ambiente = NULL")
 
 
 async def test_a_company_without_goods_is_offered_none(erp: Erp) -> None:
