@@ -169,7 +169,7 @@ _CANDIDATES = (
         nfse_emissao.c.valor_servico == sa.bindparam("b_valor"),
         sa.or_(_UNDECIDED, sa.func.now() - _ENDED < sa.bindparam("b_window", type_=sa.Interval)),
         nfse_emissao.c.sessao_id != sa.bindparam("b_sessao"),
-        sa.text(counts("nfse_emissao")),
+        sa.text(counts("nfse_emissao", ":b_empresa")),
         nfse_emissao.c.status.not_in(NEVER),
         sa.func.coalesce(nfse_processada.c.status, StatusNota.AUTORIZADO) != StatusNota.CANCELADO,
     )
@@ -183,7 +183,7 @@ _AMOUNTS = (
     .where(
         nfse_emissao.c.prestador_id == sa.bindparam("b_emissor"),
         nfse_emissao.c.status == StatusEmissao.CONCLUIDO,
-        sa.text(counts("nfse_emissao")),
+        sa.text(counts("nfse_emissao", ":b_emissor")),
     )
     .order_by(nfse_emissao.c.id.desc())
     .limit(LATEST)

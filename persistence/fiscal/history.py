@@ -29,7 +29,7 @@ APART = timedelta(days=60)  # a confirmation and the day on its note, at most: a
 _STANDING = sa.and_(
     nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"),
     nfse_processada.c.status != StatusNota.CANCELADO,
-    sa.text(counts("nfse_emissao")),
+    sa.text(counts("nfse_emissao", ":b_empresa")),
 )
 _LAST = (
     sa.select(nfse_emissao.c.descricao_servico, nfse_emissao.c.valor_servico)
@@ -90,8 +90,8 @@ _S = soma_mensal.c
 _SUMS = {
     True: sa.select(sa.func.sum(_S.quantas).label("quantas"), sa.func.sum(_S.soma).label("soma")).where(
         _S.prestador_id == sa.bindparam("b_empresa"),
-        sa.func.starts_with(_S.mes, sa.bindparam("b_periodo", type_=sa.Text)),
-        sa.text(counts("soma_mensal")),
+        sa.func.starts_with(_S.mes + "-", sa.bindparam("b_periodo", type_=sa.Text)),
+        sa.text(counts("soma_mensal", ":b_empresa")),
     ),
     False: sa.select(sa.func.count().label("quantas"), sa.func.sum(_OF_ONE.c.valor_servico).label("soma")),
 }
@@ -131,7 +131,7 @@ _CLOSING = (
         nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"),
         nfse_emissao.c.competencia >= sa.bindparam("b_inicio", type_=sa.Date),
         nfse_emissao.c.competencia < sa.bindparam("b_depois", type_=sa.Date),
-        sa.text(counts("nfse_emissao")),
+        sa.text(counts("nfse_emissao", ":b_empresa")),
     )
     .order_by(nfse_emissao.c.id)
     .limit(sa.bindparam("b_limit", type_=sa.Integer))
@@ -141,7 +141,7 @@ _NUMBERS_THERE = (
     .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
     .where(
         nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"),
-        sa.text(counts("nfse_emissao")),
+        sa.text(counts("nfse_emissao", ":b_empresa")),
         nfse_processada.c.numero == sa.any_(sa.bindparam("b_numeros", type_=sa.ARRAY(sa.Text))),
     )
 )

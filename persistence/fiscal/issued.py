@@ -62,14 +62,16 @@ _IN_FLIGHT = (
 # Statements are composed once: that costs more than running them.
 _THIS = nfse_emissao.c.id == sa.bindparam("b_emissao")
 _MINE = _SELECT.where(nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"))
-_COUNT = _MINE.where(sa.text(counts("nfse_emissao")))
+_COUNT = _MINE.where(sa.text(counts("nfse_emissao", ":b_empresa")))
 _BY_NUMBER = _COUNT.where(nfse_processada.c.numero == sa.any_(sa.bindparam("b_numeros", type_=sa.ARRAY(sa.Text))))
 
 
 def _newest(*conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
     """Find the newest first, so that nothing is joined for those that nobody sees."""
     ids = sa.select(nfse_emissao.c.id).join(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
-    ids = ids.where(nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"), sa.text(counts("nfse_emissao")))
+    ids = ids.where(
+        nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"), sa.text(counts("nfse_emissao", ":b_empresa"))
+    )
     return _SELECT.where(
         nfse_processada.c.emissao_id.in_(ids.where(*conditions).order_by(nfse_emissao.c.id.desc()).limit(RECENT))
     )

@@ -9,7 +9,6 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence.db.connection import Connection
 from persistence.tables import conversas, empresa, empresa_canal, nfse_emissao, session_snapshot, usuario
-from state_machine.goods import MODELOS
 from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal, TipoDocumento
 
 # Statements are composed once: that costs more than running them.
@@ -56,21 +55,17 @@ def of_channel(e: str) -> str:
 def counts(e: str, empresa: str | None = None) -> str:
     """Return the SQL of whether an emission counts: practice does not, once its company issues in earnest.
 
-    ``e`` names the emission's row, ``empresa`` the company where the statement has it by itself. The environment of now
-    is the one chosen for the company and this kind of document, else that of its newest emission of the kind; a row
-    without one is of either.
+    ``e`` names the emission's row, ``empresa`` the company where the statement has it by itself. A company issues in
+    earnest where a channel of any kind says so, or where one says nothing and there is a real note. A row without an
+    environment is of either. ("producao" is the greater of both words.)
     """
     of = empresa or f"{e}.prestador_id"
     return f"""({e}.ambiente IS NULL OR {e}.ambiente = coalesce(
-        (SELECT agora.ambiente FROM empresa_canal agora WHERE agora.empresa_id = {of} AND agora.tipo = {_kind(e)}),
-        (SELECT ultima.ambiente FROM nfse_emissao ultima WHERE ultima.prestador_id = {of}
-            AND ultima.ambiente IS NOT NULL AND {_kind("ultima")} = {_kind(e)}
-            ORDER BY ultima.id DESC LIMIT 1)))"""  # noqa: S608 - our own words
-
-
-def _kind(e: str) -> str:
-    of_goods = "".join(f" WHEN '{modelo}' THEN '{TipoDocumento.of(modelo)}'" for modelo in MODELOS)
-    return f"CASE {e}.canal{of_goods} ELSE '{TipoDocumento.SERVICO}' END"
+        (SELECT max(agora.ambiente) FROM empresa_canal agora WHERE agora.empresa_id = {of}
+            AND (agora.ambiente = '{Ambiente.PRODUCAO}' OR agora.tipo = '{TipoDocumento.SERVICO}' AND NOT EXISTS (
+                SELECT FROM empresa_canal outra WHERE outra.empresa_id = {of} AND outra.ambiente IS NULL))),
+        (SELECT max(feita.ambiente) FROM soma_mensal feita WHERE feita.prestador_id = {of}),
+        {e}.ambiente))"""  # noqa: S608 - our own words
 
 
 def column(e: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,8 @@ async def test_an_upgrade_keeps_every_row(old: OldSchema) -> None:
     kept = await _rows(connection)
     await old.upgrade()
     now = await _rows(connection)
+    [sums] = json.loads(now.pop("soma_mensal"))  # made of the notes that there were
+    assert (sums["quantas"], sums["soma"]) == (1, 1500.00)
     assert now == {**dict.fromkeys(now, "[]"), **kept}
     assert await connection.fetchval(VERSION) == newest()
     await connection.close()

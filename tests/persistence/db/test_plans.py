@@ -39,8 +39,8 @@ HOT = {
     ).sql,
     "clients_of_company": _compiled(clients._OF_COMPANY, {"b_empresa": 1}).sql,
     "usual_of_client": _compiled(history._LAST, {"b_empresa": 1, "b_documento": ""}).sql,
-    "issued_by_company": _compiled(history._ISSUED, dict.fromkeys(PERIOD)).sql,
-    "sum_of_company": _compiled(history._SUM, dict.fromkeys((*PERIOD, "b_limit"))).sql,
+    "issued_by_company": _compiled(history._LISTED[True], dict.fromkeys(PERIOD)).sql,
+    "sum_of_company": _compiled(history._SUMS[True], dict.fromkeys(("b_empresa", "b_periodo"))).sql,
     "slow_emissions": _compiled(backlog._SLOW_EMISSIONS, dict.fromkeys(("origens", "seconds", "batch"))).sql,
 }
 

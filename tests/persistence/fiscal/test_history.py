@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -129,6 +130,35 @@ async def test_what_was_confirmed_long_before_is_found_by_its_day(database: Data
     assert (await of(database, mine)).quantas == 1
 
 
+_RECOUNT = """
+SELECT (SELECT coalesce(jsonb_object_agg(mes, ARRAY[quantas, soma]), '{}') FROM soma_mensal
+        WHERE prestador_id = $1 AND quantas <> 0),
+    (SELECT coalesce(jsonb_object_agg(mes, ARRAY[quantas, soma]), '{}') FROM (
+        SELECT left(dia_da_nota(n.data_emissao, n.criado_em), 7) AS mes, count(*) AS quantas,
+            sum(e.valor_servico) AS soma
+        FROM nfse_processada n JOIN nfse_emissao e ON e.id = n.emissao_id
+        WHERE e.prestador_id = $1 AND n.status <> 'cancelado' GROUP BY 1) AS anew)
+"""
+
+
+async def test_the_sums_are_what_a_recount_says(database: Database) -> None:
+    """Whatever becomes of notes, and whatever day their authority says later."""
+    chance = random.Random(7)  # noqa: S311 - invents cases
+    mine = await issued(database)
+    for _ in range(6):
+        await issued(database, mine)
+    ids = [
+        row_["id"] for row_ in await database.pool.fetch("SELECT id FROM nfse_emissao WHERE prestador_id = $1", mine)
+    ]
+    for _ in range(60):
+        status = chance.choice(["autorizado", "cancelamento_pendente", "cancelado"])
+        day = chance.choice(["23/11/2026", "2026-12-01", None])
+        changed = "UPDATE nfse_processada SET status = $2, data_emissao = $3 WHERE emissao_id = $1"
+        await database.pool.execute(changed, chance.choice(ids), status, day)
+        kept, anew = await database.pool.fetchrow(_RECOUNT, mine)
+        assert kept == anew
+
+
 async def usual(database: Database, company: int) -> Costume | None:
     async with database.alone() as connection:
         return await history.usual(connection, company, PADARIA)
@@ -155,17 +185,28 @@ async def test_another_habit_has_another_mark() -> None:
     assert len(marks) == 6
 
 
-_CHOSEN = "INSERT INTO empresa_canal (empresa_id, tipo, canal, ambiente) VALUES ($1, 'servico', 'nacional', $2)"
+_CHOSEN = "INSERT INTO empresa_canal (empresa_id, tipo, canal, ambiente) VALUES ($1, $2, 'nacional', $3)"
 _NUMBERED = "UPDATE nfse_processada SET numero = '7' WHERE emissao_id = $1"
 
 
-@pytest.mark.parametrize("chosen", ["producao", None])
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"servico": "producao"},
+        {},
+        {"produto": "homologacao"},  # goods on trial
+        {"servico": "homologacao", "produto": "producao"},
+        {"servico": None, "consumidor": "producao"},
+        {"servico": "homologacao", "produto": None},
+    ],
+    ids=str,
+)
 async def test_practice_counts_nowhere_once_the_company_issues_in_earnest(
-    database: Database, chosen: str | None
+    database: Database, chosen: dict[str, str | None]
 ) -> None:
     """Two notes of practice of R$ 40.000 and a real one: no total, habit, list or look-up by number knows the former.
 
-    Where no environment was chosen for the company, that of its newest emission is its own.
+    In earnest: a channel of any kind says so, or one says nothing and there is a real note.
     """
     mine = await issued(database, ambiente="homologacao", valor_servico=Decimal(40000))
     for _ in range(4):
@@ -174,8 +215,8 @@ async def test_practice_counts_nowhere_once_the_company_issues_in_earnest(
     assert (before.quantas, before.soma) == (5, Decimal(200000))
     await issued(database, mine, ambiente="producao")
     await issued(database, mine, ambiente=None, valor_servico=Decimal(3))  # of an older release
-    if chosen is not None:
-        await database.pool.execute(_CHOSEN, mine, chosen)
+    for tipo, ambiente in chosen.items():
+        await database.pool.execute(_CHOSEN, mine, tipo, ambiente)
     assert (await of(database, mine)).soma == Decimal("1503.00")
     everything = await database.pool.fetch("SELECT id, ambiente FROM nfse_emissao WHERE prestador_id = $1", mine)
     for row_ in everything:
