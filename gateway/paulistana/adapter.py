@@ -251,10 +251,7 @@ class Paulistana:
         page: str | None = "1"
         seen: list[Nota] = []
         for _ in range(_MOST_PAGES):
-            for _ in range(_TRIES):  # one page that did not come does not cost the whole walk
-                told = await self.listing(cnpj, hoje - timedelta(days=_DAYS_BACK), hoje, page)
-                if not isinstance(told, CannotTell) or (told.retry_after, told.texto) != (None, None):
-                    break
+            told = await self.listing(cnpj, hoje - timedelta(days=_DAYS_BACK), hoje, page)
             if isinstance(told, CannotTell):
                 return told
             seen += told.notas
@@ -301,11 +298,18 @@ class Paulistana:
         return outcome.cancel_finding(await self._about(key.prestador, id_externo), id_externo, key.prestador)
 
     async def listing(self, prestador: str, inicio: date, fim: date, cursor: str | None = None) -> Listagem:
-        """Return one page of the notes that a company issued in some days."""
+        """Return one page of the notes that a company issued in some days.
+
+        Asked up to three times, so that a page that does not come seldom costs a whole walk.
+        """
         page = int(cursor or "1")
         span = {"inicio": inicio.isoformat(), "fim": fim.isoformat(), "pagina": page}
-        result = await self._asked(prestador, "ConsultaNFeEmitidas", {"periodo": prestador, **span})
-        return outcome.listing(result, prestador, page)
+        for _ in range(_TRIES):
+            result = await self._asked(prestador, "ConsultaNFeEmitidas", {"periodo": prestador, **span})
+            told = outcome.listing(result, prestador, page)
+            if not isinstance(told, CannotTell) or (told.retry_after, told.texto) != (None, None):
+                break
+        return told
 
     async def trial(self, intent: Documento, agora: datetime) -> Rejected | CannotTell | None:
         """Have the city hold an invoice against its rules, of which it makes no note; ``None``: it would."""
