@@ -33,7 +33,7 @@ from persistence.people.channels import canal_of
 from persistence.people.companies import Empresa, get_company
 from state_machine.documents import Documento, DocumentoProduto, DocumentoServico, Rps, Tomador
 from state_machine.protocol.channel import Ambiente, Canal
-from state_machine.protocol.emission import Absent, CannotTell, Found, Nota
+from state_machine.protocol.emission import Absent, CannotTell, Finding, Found, Nota
 from state_machine.values.local_time import SAO_PAULO
 
 # Numbers are drawn in order, and one whose note was refused or never sent is absent. The list tells what stands behind
@@ -41,6 +41,7 @@ from state_machine.values.local_time import SAO_PAULO
 # questions.
 ABSENCES: Final = 20
 LISTED: Final = timedelta(hours=26)  # after which a note stands in the authority's list, one day's delay and a margin
+_AT_ONCE: Final = 20  # numbers asked about together; a company's line lets fewer of them out
 _WINDOW: Final = timedelta(days=30)  # of a list by days: no channel gives more than 31 at once
 FARTHEST: Final = 100_000  # a company issues fewer between two copies: what goes on for longer is no counter of ours
 
@@ -254,6 +255,8 @@ async def _walked(
     }
     seen = dict(listed)
     absent, numero, last = 0, begun.first, max(listed, default=0)
+    asked: dict[int, Finding] = {}
+    today = now.astimezone(SAO_PAULO).date()
     where = f"série {serie.serie}, número"
     while absent < absences or numero <= last:
         if max(numero, last) - begun.first > FARTHEST:
@@ -261,8 +264,12 @@ async def _walked(
         if numero in listed:
             absent = 0
         else:
-            finding = await gateway.find(gateway.key_for(_under(begun, numero, now.astimezone(SAO_PAULO).date())))
-            match finding:
+            if numero not in asked:  # together, and none that would not be asked one by one
+                most = max(absences - absent, min(_AT_ONCE, last + 1 - numero))
+                some = [each for each in range(numero, numero + most) if each not in listed]
+                keys = (gateway.key_for(_under(begun, each, today)) for each in some)
+                asked.update(zip(some, await asyncio.gather(*map(gateway.find, keys)), strict=True))
+            match asked[numero]:
                 case Found(nota) if lista is not None and _is_old(nota, now):
                     raise _UntoldError(f"{where} {numero}: há uma nota de ontem que a lista dela ainda não tem")
                 case Found(nota):
@@ -270,8 +277,8 @@ async def _walked(
                     absent = 0
                 case Absent():
                     absent += 1
-                case _:
-                    raise _UntoldError(f"{where} {numero} ({finding.motivo})")
+                case CannotTell(motivo):
+                    raise _UntoldError(f"{where} {numero} ({motivo})")
         numero += 1
     return replace(begun, seen=seen)
 
