@@ -100,6 +100,9 @@ ARTICLES: Final = frozenset({"um", "uma"})
 HUNDRED: Final = 100
 SLANG: Final = re.compile(r"conto|pau|mango|prata|pila")
 SLANG_MINIMUM: Final = 10
+SMALL_SLANG: Final = range(1, SLANG_MINIMUM)
+HUNDREDS_OF: Final = range(HUNDRED, 1000)
+AND: Final = re.compile(r"\s{0,9}e\s{0,9}")
 HALF_AFTER: Final = re.compile(r"\s{1,9}+e mei[oa]\b")
 
 
@@ -140,6 +143,10 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
             amount, end, money, i = amount + cents[0], cents[1], True, i + 1
     if NOT_AN_AMOUNT.match(plain, end) or (not money and plain[number.start : number.end] in ARTICLES):
         return None, i
+    if after and amount in SMALL_SLANG and SLANG.search(after[0]) and i < len(numbers):
+        rest = numbers[i]  # "um conto e trezentos": with hundreds behind it, thousands
+        if rest.value in HUNDREDS_OF and AND.fullmatch(plain, end, rest.start):
+            amount, end, i = amount * 1000 + rest.value, rest.end, i + 1
     half = HALF_AFTER.match(plain, end)
     if half or (after and amount is not None and amount < SLANG_MINIMUM and SLANG.search(after[0])):
         amount = None  # "um pau e meio", "2 conto": hundreds, thousands, or coins

@@ -51,7 +51,7 @@ ORDER: Final = re.compile(
     r"(?<![\w-])(?:(?:pode|poderia|consegue|quero|queria|preciso|precisava|gostaria|favor|por favor|vamos|vou|bora|"
     r"me)\s+(?:que\s+|de\s+|me\s+|ai\s+)?){0,3}(?:(?:emit\w+|faz\w*|faca|fez|ger\w+|tir[ae]\w*|mand[ae]\w*|"
     r"solt[ae]\w*|lanc\w+|cri[ae]\w*|segue|solicito|nova|outra)\s+)?(?:(?:ai|a|o|uma|um|pra|para|mim|me|essa|esta|"
-    r"nova|aquela|minha|sua)\s+){0,4}(?:notas?|notinha|nfs-?e|nfe?|recibo)(?![a-z-]| d[eo] (?:empenho|debito|credito|"
+    r"nova|aquela|minha|sua)\s+){0,4}(?:notas?(?:-e\b)?|notinha|nfe?|recibo)(?![a-z-]| d[eo] (?:empenho|debito|credito|"
     r"X))(?:\s+(?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|ai|pra mim|para mim|pra gente|por favor))*"
 )
 OF_NOTES: Final = re.compile(r"\b(?:d[aeo]s?|com|por|emissao|lancamento|digitacao|em|a[os]?)\s$")
