@@ -29,7 +29,7 @@ SURE_ACT: Final = 0.6
 MOST: Final = 24  # stretches of a message that are looked at, the nearest to the document first
 NAMING: Final = frozenset({Ato.DADOS, Ato.CORRIGE})
 SAID: Final = re.compile(r"[:=][ \"*]*$")  # a label stands before it
-_TITLE: Final = r"(?:dona|seu|sra?|senhora?|doutora?|d)(?:\. ?| )"
+_TITLE: Final = r"(?:dona|seu|sra?|senhora?|doutora?|dra?|d)(?:\. ?| )"
 # What stands before a name and is none of it.
 LEAD: Final = re.compile(
     rf"{_TITLE}|(?:pra|pro|para|p/?|a|o|as|os|aos?|d[aeo]s?|em|n[ao]s?|e|eh|contra|nome|cliente|tomadora?|contratante|"

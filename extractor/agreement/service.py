@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from extractor.amounts.reckoned import parts_of
+from extractor.amounts.reckoned import parts_of, two_amounts
 from extractor.amounts.roles import Role, roles_of
 from extractor.contract import TALK, Ato, Context
 from extractor.learned.evidence import Evidence
@@ -33,6 +33,7 @@ COLON: Final = re.compile(
     r"(?:servi[cç]os?|descri[cç][aã]o|discrimina[cç][aã]o)\b[^\n]{0,20}[:=-]\s*\W?\Z", re.IGNORECASE
 )
 ALONE_AMOUNT: Final = re.compile(r"(?:^|[\n,;|DB]|\s-)\s{0,9}(?P<n>N)(?=\s{0,9}(?:$|[\n,;|DB]|-\s))")
+OF_TWO: Final = re.compile(r"[NV] ou [NV]|\bliquid[oa]\b|\brest(?:a|am|ando)\b")
 FAR: Final = 12  # characters before a number
 ORDERED: Final = re.compile(r"(?<![a-z])(?:nota|nf|nfe|nfs-?e)\s(?:de\s)?[\d.,]+$")  # "nota de 390"
 COUNTS: Final = re.compile(
@@ -101,6 +102,9 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
     """
     skeleton = rules.skeleton
     parts = parts_of(skeleton)
+    either = two_amounts(skeleton) if OF_TWO.search(skeleton.line) else ()
+    if pair := [mark for mark in skeleton.marks if mark.kind in AMOUNTS and mark.amount in either]:
+        return pair
     if parts and not OF_PART.match(skeleton.line, skeleton.position(parts[0]) + 1):
         return parts
     if any(mark.kind is Kind.MONEY and (not mark.words or _has_currency(skeleton, mark)) for mark in skeleton.marks):

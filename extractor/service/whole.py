@@ -110,7 +110,7 @@ def trimmed(line: str, start: int, end: int, *, label: bool = False, goes_on: bo
     """
     words = list(WORD.finditer(line, start, end))
     opening = frozenset() if goes_on else JOINTS if label else BEFORE
-    while words and words[0][0] in opening and not _is_thing(line, words[0]):
+    while words and (words[0][0] in opening or _is_day(line, words, goes_on=goes_on)) and not _is_thing(line, words[0]):
         words.pop(0)
     if words and not goes_on and (match := NAMED_SERVICE.match(line, words[0].start(), end)):
         words = [word for word in words if word.start() >= match.end()]
@@ -128,6 +128,11 @@ def trimmed(line: str, start: int, end: int, *, label: bool = False, goes_on: bo
     if goes_on and "+" in line[max(0, first - PLUS) : first]:
         first = line.rindex("+", 0, first)
     return first, last
+
+
+def _is_day(line: str, words: Sequence[re.Match[str]], *, goes_on: bool) -> bool:
+    """Say whether a text begins with a day, which is the invoice's and no work: "18/11 corte de grama"."""
+    return words[0][0] == "T" and len(words) > 1 and not goes_on and line[words[0].end()] == " "
 
 
 def _is_thing(line: str, word: re.Match[str]) -> bool:
@@ -165,6 +170,8 @@ def is_talk(line: str, span: tuple[int, int]) -> bool:
     return talk > 0 and not (words and is_work(words[0]))
 
 
+PER_ONE: Final = re.compile(r" ?(?:por|a|o|/|cada|p/) ?(?P<one>[a-z]{4,})\b")  # behind the price of one
+COUNTED: Final = re.compile(r"N [a-z]")
 UNDONE: Final = frozenset({Kind.BROKEN, Kind.FOREIGN})
 SENTENCE: Final = re.compile(r"[.!?]")
 # A part of a list that has no word of its own: "nível 2", "NR-12", "3 demãos", "outubro"
@@ -258,7 +265,9 @@ def _cuts(skeleton: Skeleton, taken: set[int], names: Sequence[Span], label: int
     for pos, mark in skeleton.where.items():
         of_service = mark.kind in UNDONE and numbered  # "protocolo 20250088123", where the customer is known
         if pos in taken or (mark.kind in HARD and not of_service):
-            yield pos, pos + 1
+            per = PER_ONE.match(line, pos + 1)
+            one = per is not None and COUNTED.search(line[:pos]) is not None and per["one"][:4] in line[:pos]
+            yield pos, per.end() if one else pos + 1
     yield from names
     for pattern in (LABEL, WHO):
         for match in pattern.finditer(line):
