@@ -29,14 +29,16 @@ SURE_ACT: Final = 0.6
 MOST: Final = 24  # stretches of a message that are looked at, the nearest to the document first
 NAMING: Final = frozenset({Ato.DADOS, Ato.CORRIGE})
 SAID: Final = re.compile(r"[:=][ \"*]*$")  # a label stands before it
-_TITLE: Final = r"(?:dona|seu|sra?|senhora?|doutora?|dra?|d)(?:\. ?| )"
+_TITLE: Final = r"(?:dona|seu|sra?|senhora?|doutora?|d)(?:\. ?| )"
 # What stands before a name and is none of it.
 LEAD: Final = re.compile(
     rf"{_TITLE}|(?:pra|pro|para|p/?|a|o|as|os|aos?|d[aeo]s?|em|n[ao]s?|e|eh|contra|nome|cliente|tomadora?|contratante|"
     r"paciente|alun[ao]|minha|meu)(?:[.:] ?| )|[^a-zA-Z]"
 )
 WORD: Final = re.compile(r"[a-z][a-z'&.-]*[a-z]|[a-z&]")
-ENDS: Final = re.compile(r"[A-Z\n;|!?()\",:]|(?<!\bdr)(?<!\bdra)(?<!\bcond)(?<!\bed)(?<!\bdist)\.(?=\s)|\s-\s")
+ENDS: Final = re.compile(
+    r"(?!N (?:ltda|eireli|epp)\b)[A-Z\n;|!?()\",:]|(?<!\bdr)(?<!\bdra)(?<!\bcond)(?<!\bed)(?<!\bdist)\.(?=\s)|\s-\s"
+)
 NEXT: Final = re.compile(r" (?:(?:d[aeo]s?|e|&) )?(?P<w>[a-z][a-z']*)")
 BACK: Final = re.compile(r"(?<![a-z])(?P<w>[a-z][a-z']*\.?) (?:(?:d[aeo]s?|&) )?$")
 JOINT: Final = frozenset({"de", "da", "do", "das", "dos", "e"})

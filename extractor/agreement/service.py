@@ -101,11 +101,7 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
     Where no amount is likely, it is one that stands by itself between pauses and fields.
     """
     skeleton = rules.skeleton
-    parts = parts_of(skeleton)
-    either = two_amounts(skeleton) if OF_TWO.search(skeleton.line) else ()
-    if pair := [mark for mark in skeleton.marks if mark.kind in AMOUNTS and mark.amount in either]:
-        return pair
-    if parts and not OF_PART.match(skeleton.line, skeleton.position(parts[0]) + 1):
+    if parts := _of_several(skeleton):
         return parts
     if any(mark.kind is Kind.MONEY and (not mark.words or _has_currency(skeleton, mark)) for mark in skeleton.marks):
         return []  # it was said with its currency, where every service ends anyway
@@ -132,6 +128,15 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
     # "nota de 6 maquiagens …, setecentos e vinte": the next likely one that counts nothing
     others = (where[each.start] for _, each in weighed if each.start in (where := _numbers(skeleton)))
     return [next((mark for mark in others if not _counts(skeleton, mark)), found[0])]
+
+
+def _of_several(skeleton: Skeleton) -> list[Mark]:
+    """Return the parts of a sum, or both of two amounts of which either may be the invoice's."""
+    parts = parts_of(skeleton)
+    if parts and not OF_PART.match(skeleton.line, skeleton.position(parts[0]) + 1):
+        return parts
+    either = two_amounts(skeleton) if OF_TWO.search(skeleton.line) else ()
+    return [mark for mark in skeleton.marks if mark.kind in AMOUNTS and mark.amount in either]
 
 
 def _numbers(skeleton: Skeleton) -> dict[int, Mark]:

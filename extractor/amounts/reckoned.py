@@ -64,7 +64,9 @@ _HALF: Final = re.compile(
     r"(?! d[aeo]s? (?!valor\b|total\b|preco\b)[a-z])|\bmetade d[eo]s? (?:valor\b|total\b|preco\b|[NV])"
 )
 # What is left to pay of it: "sinal de 500, restam 1.000".
-_REST: Final = re.compile(r"(?P<b>[NV])[^NV\n]{0,40}\b(?:rest|falt)(?:a|am|ando|ou|aram)(?: (?:de|pagar|so))? (?P<a>[NV])")
+_REST: Final = re.compile(
+    r"(?P<b>[NV])[^NV\n]{0,40}\b(?:rest|falt)(?:a|am|ando|ou|aram)(?: (?:de|pagar|so))? (?P<a>[NV])"
+)
 _LEAST: Final = 10  # "3/4", "aula 1 ou 2": a smaller one is no price
 
 
@@ -144,7 +146,9 @@ SUM: Final = re.compile(
     r"\bsom[ae]r?(?: tudo)?:? ?([NV](?:(?:, ?| e | ?\+ ?| mais )[NV])+)"
     rf"|(?:^|(?<=[ :(]))([NV](?:{_FOR}(?: ?\+ ?|,? (?:e )?mais )(?:{_LEAD} ){{0,3}}[NV]){{1,9}})(?=$|[ ,.;)])"
 )
-LEFT_OUT: Final = re.compile(r"\b(?:n|nao|sem) (?:entra\w*|cont\w+|som\w+|inclu\w+)\b|\b(?:por fora|a parte)\b")  # of the sum
+LEFT_OUT: Final = re.compile(
+    r"\b(?:n|nao|sem) (?:entra\w*|cont(?:a|am|ar|e)|som\w+|inclu\w+)\b|\b(?:por fora|a parte)\b"
+)  # of the sum
 # An amount of such a role is no part of a sum.
 NO_PART: Final = frozenset(
     {

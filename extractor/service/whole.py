@@ -47,6 +47,7 @@ WHO: Final = re.compile(
     r"(?<![\w])(?:(?:pro |pra |para o |para a )(?:cliente|tomador|contratante)\b(?= \w)"
     r"|(?:cliente|tomador|contratante)\b(?= \w))(?<!ao cliente)(?<!de cliente)(?<!do cliente)"
 )
+TOLD: Final = re.compile(r"[^:\n,.;]*\b(?:pedi(?:u|ram)|fal(?:ou|aram)|quer|mandou): |\bid da transacao:? \S+")
 ORDER: Final = re.compile(
     r"(?<![\w-])(?:(?:pode|poderia|consegue|quero|queria|preciso|precisava|gostaria|favor|por favor|vamos|vou|bora|"
     r"me)\s+(?:que\s+|de\s+|me\s+|ai\s+)?){0,3}(?:(?:emit\w+|faz\w*|faca|fez|ger\w+|tir[ae]\w*|mand[ae]\w*|"
@@ -135,10 +136,15 @@ def _is_day(line: str, words: Sequence[re.Match[str]], *, goes_on: bool) -> bool
     return words[0][0] == "T" and len(words) > 1 and not goes_on and line[words[0].end()] == " "
 
 
+ENGLISH: Final = re.compile(r" (?:an?|the|me|my|it|this|new|one|invoice)\b|\W*$")
+
+
 def _is_thing(line: str, word: re.Match[str]) -> bool:
     """Say whether a word is one of work, or a command's that names a thing: "faca de corte"."""
     if word[0] in FUNCTION:
         return False
+    if word[0] == "make":
+        return ENGLISH.match(line, word.end()) is None
     return is_work(word[0]) or (word[0] in COMMAND and line.startswith(" de ", word.end()))
 
 
@@ -266,10 +272,9 @@ def _cuts(skeleton: Skeleton, taken: set[int], names: Sequence[Span], label: int
         of_service = mark.kind in UNDONE and numbered  # "protocolo 20250088123", where the customer is known
         if pos in taken or (mark.kind in HARD and not of_service):
             per = PER_ONE.match(line, pos + 1)
-            one = per is not None and COUNTED.search(line[:pos]) is not None and per["one"][:4] in line[:pos]
-            yield pos, per.end() if one else pos + 1
+            yield pos, per.end() if per and COUNTED.search(line, 0, pos) and per["one"][:4] in line[:pos] else pos + 1
     yield from names
-    for pattern in (LABEL, WHO):
+    for pattern in (LABEL, WHO, TOLD):
         for match in pattern.finditer(line):
             yield match.span()
     for match in ORDER.finditer(line):

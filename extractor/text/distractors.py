@@ -129,10 +129,11 @@ LATE_YEARS: Final = range(2015, 2041)
 _FILMED: Final = r"(?:videos?|captacao|filmagem|gravacao|edicao|drone|projecao|painel|imagens?)"
 RESOLUTION: Final = Cued(
     "k",
-    r"\b(?:em|tv|monitor|cameras?|resolucao|qualidade|ultra ?hd|corrida|prova|maratona|de)\s+(?:em\s+)?(?P<n>(?:4|8|5|10|21|42)k)\b"
-    r"|\bouro\s+(?:de\s+)?(?P<o>(?:9|10|14|18|22|24)k)\b",
-    rf"\b{_FILMED}\s+(?:em\s+)?(?P<f>[248]k)\b|\b{_FILMED} (?:[a-z]+ ){{1,2}}(?P<p>[248]k)\b(?=[^\n]*?\d[.\d]*\d\d)",
-    r"\b(?P<b>[248]k) (?:ultra ?hd|uhd|videos?|tv|monitor|cameras?|filmagem|drone)\b",
+    r"\b(?:em|tv|monitor|cameras?|resolucao|qualidade|ultra ?hd|corrida|prova|maratona|de)\s+(?:em\s+)?"
+    r"(?:4|8|5|10|21|42)k\b|\bouro\s+(?:de\s+)?(?:9|10|14|18|22|24)k\b",
+    rf"\b{_FILMED}\s+(?:em\s+)?[248]k\b",
+    rf"\b{_FILMED} (?:[a-z]+ ){{1,2}}[248]k\b(?=[^\n]*?\d[.\d]*\d\d)",  # beside an amount
+    r"\b[248]k (?:ultra ?hd|uhd|videos?|tv|monitor|cameras?|filmagem|drone)\b",
 )
 DIGITS: Final = re.compile(r"\d+")
 GROUPED: Final = 40  # digits of the codes that people write in groups: access keys have 44, boletos 47 or 48
@@ -176,7 +177,8 @@ def mark_named_numbers(canvas: Canvas) -> None:
     _mark_names(canvas)
     _identify(canvas, REGISTRATION, HASHED)
     for match in canvas.unread(RESOLUTION):
-        canvas.add(Mark(Kind.IDENTIFIER, *match.span(match.lastgroup or 0)))  # "vídeo" is still a word
+        at = next(DIGITS.finditer(canvas.masked, match.start())).start()
+        canvas.add(Mark(Kind.IDENTIFIER, at, canvas.masked.index("k", at) + 1))  # "vídeo" is still a word
     for match in canvas.unread(YEAR):
         if not _is_price(canvas.masked, match):
             canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
