@@ -165,7 +165,7 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
 def _slang_thousands(
     plain: str, slang: re.Match[str] | None, amount: Decimal, rest: Number
 ) -> tuple[Decimal, int] | None:
-    """Read "um conto e trezentos": with hundreds behind it, slang for money counts thousands. What it adds, and its end."""
+    """Read "um conto e trezentos": hundreds behind slang for money make it thousands. What they add, and their end."""
     if slang is None or not SLANG.search(slang[0]) or rest.value is None or amount >= SLANG_MINIMUM:
         return None
     if rest.value not in range(HUNDRED, THOUSAND) or not AND.fullmatch(plain, slang.end(), rest.start):

@@ -82,7 +82,7 @@ _ERASE: Final = (
     r"(?:apag(?:a|ue)|(?:desconsider|ignor)[ae])(?: (?:isso|tudo|ess[ae](?: (?:nota|mensagem|pedido))?|a nota))?"
 )
 _ASTRAY: Final = (
-    r"(?:mandei|foi|era)(?: isso)? (?:errad[ao]|sem querer|(?:por|de|foi) engano|(?:pr[ao]|n[ao]) \w+ errad[ao])"
+    r"(?:mandei|foi|era)(?: isso)? (?:errad[ao]|sem querer|(?:(?:por|de) )?engano|(?:pr[ao]|n[ao]) \w+ errad[ao])"
 )
 _BESIDE: Final = rf"nao|por favor|pelo amor de deus|par[ae]|calma|eu|cancela|mas|viu|{_ASTRAY}"
 # The whole turn gives the draft up, whatever else its words are used for.

@@ -47,7 +47,9 @@ WHO: Final = re.compile(
     r"(?<![\w])(?:(?:pro |pra |para o |para a )(?:cliente|tomador|contratante)\b(?= \w)"
     r"|(?:cliente|tomador|contratante)\b(?= \w))(?<!ao cliente)(?<!de cliente)(?<!do cliente)"
 )
-TOLD: Final = re.compile(r"[^:\n,.;]*\b(?:pedi(?:u|ram)|fal(?:ou|aram)|quer|mandou): |\bid da transacao:? \S+")
+TOLD: Final = re.compile(  # "o gerente pediu: palestra"
+    r"(?<![^\n,.;])[^:\n,.;]{1,60}\b(?:pedi(?:u|ram)|fal(?:ou|aram)|quer|mandou): |\bid da transacao:? \S{1,40}"
+)
 ORDER: Final = re.compile(
     r"(?<![\w-])(?:(?:pode|poderia|consegue|quero|queria|preciso|precisava|gostaria|favor|por favor|vamos|vou|bora|"
     r"me)\s+(?:que\s+|de\s+|me\s+|ai\s+)?){0,3}(?:(?:emit\w+|faz\w*|faca|fez|ger\w+|tir[ae]\w*|mand[ae]\w*|"
