@@ -229,7 +229,7 @@ def test_of_two_amounts_that_the_message_leaves_open_none_is_certain(trade, v, m
         ("projeto 9.200, faz nota só de metade", ("9200.00", "4600.00")),
         ("safra 26/27 pulverização 26.650,00", ("26650.00",)),
         ("sinal de 500 já pago, restam 1.000, nota do total, bolo", ("1000.00", "1500.00")),
-        ("R$ 1.700,00 (cento e setenta reais) telhado", ("1700.00", "170.00")),
+        ("R$ 1.900,00 (cento e noventa reais) troca de telhado", ("1900.00", "190.00")),
         ("R$ 750,00 (setecentos e cinquenta reais) telhado", ("750.00",)),
         ("show 120 + 80 de gorjeta, gorjeta não entra", ("120.00",)),
         ("frete um conto e trezentos", ("1300.00",)),
