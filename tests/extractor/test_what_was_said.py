@@ -250,6 +250,18 @@ def dated(extraction: Extraction) -> str | None:
 
 
 @pytest.mark.parametrize(
+    ("text", "when"),
+    [
+        ("Pix recebido em 02/11/2026 R$ 300,00. faxina", None),
+        ("Comprovante de Pix 02/10/2026 - 14:22:10 R$ 300,00. faxina", None),
+        ("recebi o pix, faxina feita em 12/11 R$ 300,00", "2026-11-12"),
+    ],
+)
+def test_the_day_of_a_pasted_receipt_is_not_the_services(text: str, when: str | None) -> None:
+    assert dated(read(f"{text} cpf {CPF}")) == when
+
+
+@pytest.mark.parametrize(
     ("said", "when"),
     [
         ("em 1º/11", "2026-11-01"),
