@@ -63,9 +63,12 @@ _HALF: Final = re.compile(
     r"(?:(?:so|apenas|somente|a|uma|nota|fiscal|com|pela|sobre|de|da|primeira|segunda|outra) ){0,5}metade\b"
     r"(?! d[aeo]s? (?!valor\b|total\b|preco\b)[a-z])|\bmetade d[eo]s? (?:valor\b|total\b|preco\b|[NV])"
 )
-# What is left to pay of it: "sinal de 500, restam 1.000".
+# What is left to pay of it ("sinal de 500, restam 1.000"), and what it is made less by ("2.000 com desconto de 200").
 _REST: Final = re.compile(
     r"(?P<b>[NV])[^NV\n]{0,40}\b(?:rest|falt)(?:a|am|ando|ou|aram)(?: (?:de|pagar|so))? (?P<a>[NV])"
+)
+_LESS: Final = re.compile(
+    r"(?P<a>[NV])(?: reais)?,? (?:com |e |mas |menos )?(?:um )?(?:desconto|abatimento)(?: de)? (?P<b>[NV])"
 )
 _LEAST: Final = 10  # "3/4", "aula 1 ou 2": a smaller one is no price
 
@@ -83,8 +86,10 @@ def two_amounts(skeleton: Skeleton) -> tuple[Decimal, ...]:
     prices = [m.amount for m in skeleton.marks if m.kind in {Kind.MONEY, Kind.NUMBER}]
     if _HALF.search(line) and len(prices) == 1 and prices[0] is not None:
         found.append((prices[0], prices[0] / 2))
-    if (match := _REST.search(line)) and None not in (sides := [skeleton.where[match.start(s)].amount for s in "ab"]):
-        found.append((sides[0], sum(filter(None, sides), Decimal(0))))
+    for pattern, sign in ((_REST, 1), (_LESS, -1)):
+        sides = [skeleton.where[m.start(s)].amount for m in pattern.finditer(line) for s in "ab"][:2]
+        if sides and sides[0] is not None and sides[1] is not None:
+            found.append((sides[0], sides[0] + sign * sides[1]))
     pair = next(((a, b) for a, b in found if a is not None and b is not None), None)
     return pair if pair is not None and min(pair) >= _LEAST and pair[0] != pair[1] else ()
 

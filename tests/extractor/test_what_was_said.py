@@ -235,6 +235,7 @@ def test_of_two_amounts_that_the_message_leaves_open_none_is_certain(trade, v, m
         ("frete um conto e trezentos", ("1300.00",)),
         ("frete 1 conto e 200", ("1200.00",)),
         ("frete 50 conto", ("50.00",)),
+        ("pintura 2.000 com desconto de 200", ("2000.00", "1800.00")),
         ("frete 2 conto e 50", ()),
         ("captação aérea 4K 3 voos 2.100", ("2100.00",)),
     ],
