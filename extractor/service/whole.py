@@ -138,7 +138,7 @@ def _is_day(line: str, words: Sequence[re.Match[str]], *, goes_on: bool) -> bool
     return words[0][0] == "T" and len(words) > 1 and not goes_on and line[words[0].end()] == " "
 
 
-ENGLISH: Final = re.compile(r" (?:an?|the|me|my|it|this|new|one|invoice)\b|\W*$")
+ENGLISH: Final = re.compile(r" (?:an?|the|me|my|it|this|new|one|invoice)\b|\W{0,3}$")
 
 
 def _is_thing(line: str, word: re.Match[str]) -> bool:
@@ -178,7 +178,7 @@ def is_talk(line: str, span: tuple[int, int]) -> bool:
     return talk > 0 and not (words and is_work(words[0]))
 
 
-PER_ONE: Final = re.compile(r" ?(?:por|a|o|/|cada|p/) ?(?P<one>[a-z]{4,})\b")  # behind the price of one
+PER_ONE: Final = re.compile(r" ?(?:por|a|o|/|cada|p/) ?(?P<one>[a-z]{4,20})\b")  # behind the price of one
 COUNTED: Final = re.compile(r"N [a-z]")
 UNDONE: Final = frozenset({Kind.BROKEN, Kind.FOREIGN})
 SENTENCE: Final = re.compile(r"[.!?]")
