@@ -263,7 +263,8 @@ def act_of(dita: Utterance) -> Ato | None:
     said = dita.dados.ato
     row = first(BY_DATA, dita)
     named = row.wants if row else None if said in _TALK else said
-    closed = named in LISTED or (named is Ato.PERGUNTA and _about(dita))
+    asks = said is Ato.PERGUNTA and dita.dados.agreed is Ato.SOCIAL  # "você é robô?"
+    closed = named in LISTED or (named is Ato.PERGUNTA and (asks or _about(dita)))
     return named if closed else dita.dados.agreed or named
 
 

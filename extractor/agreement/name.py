@@ -36,7 +36,9 @@ LEAD: Final = re.compile(
     r"paciente|alun[ao]|minha|meu)(?:[.:] ?| )|[^a-zA-Z]"
 )
 WORD: Final = re.compile(r"[a-z][a-z'&.-]*[a-z]|[a-z&]")
-ENDS: Final = re.compile(r"[A-Z\n;|!?()\",:]|(?<!\bdr)(?<!\bdra)(?<!\bcond)(?<!\bed)(?<!\bdist)\.(?=\s)|\s-\s")
+ENDS: Final = re.compile(
+    r"(?!N (?:ltda|eireli|epp)\b)[A-Z\n;|!?()\",:]|(?<!\bdr)(?<!\bdra)(?<!\bcond)(?<!\bed)(?<!\bdist)\.(?=\s)|\s-\s"
+)
 NEXT: Final = re.compile(r" (?:(?:d[aeo]s?|e|&) )?(?P<w>[a-z][a-z']*)")
 BACK: Final = re.compile(r"(?<![a-z])(?P<w>[a-z][a-z']*\.?) (?:(?:d[aeo]s?|&) )?$")
 JOINT: Final = frozenset({"de", "da", "do", "das", "dos", "e"})

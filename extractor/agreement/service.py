@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from extractor.amounts.reckoned import parts_of
+from extractor.amounts.reckoned import parts_of, two_amounts
 from extractor.amounts.roles import Role, roles_of
 from extractor.contract import TALK, Ato, Context
 from extractor.learned.evidence import Evidence
@@ -33,6 +33,7 @@ COLON: Final = re.compile(
     r"(?:servi[cç]os?|descri[cç][aã]o|discrimina[cç][aã]o)\b[^\n]{0,20}[:=-]\s*\W?\Z", re.IGNORECASE
 )
 ALONE_AMOUNT: Final = re.compile(r"(?:^|[\n,;|DB]|\s-)\s{0,9}(?P<n>N)(?=\s{0,9}(?:$|[\n,;|DB]|-\s))")
+OF_TWO: Final = re.compile(r"[NV] ou [NV]|\bliquid[oa]\b|\brest(?:a|am|ando)\b")
 FAR: Final = 12  # characters before a number
 ORDERED: Final = re.compile(r"(?<![a-z])(?:nota|nf|nfe|nfs-?e)\s(?:de\s)?[\d.,]+$")  # "nota de 390"
 COUNTS: Final = re.compile(
@@ -100,8 +101,7 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
     Where no amount is likely, it is one that stands by itself between pauses and fields.
     """
     skeleton = rules.skeleton
-    parts = parts_of(skeleton)
-    if parts and not OF_PART.match(skeleton.line, skeleton.position(parts[0]) + 1):
+    if parts := _of_several(skeleton):
         return parts
     if any(mark.kind is Kind.MONEY and (not mark.words or _has_currency(skeleton, mark)) for mark in skeleton.marks):
         return []  # it was said with its currency, where every service ends anyway
@@ -128,6 +128,15 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
     # "nota de 6 maquiagens …, setecentos e vinte": the next likely one that counts nothing
     others = (where[each.start] for _, each in weighed if each.start in (where := _numbers(skeleton)))
     return [next((mark for mark in others if not _counts(skeleton, mark)), found[0])]
+
+
+def _of_several(skeleton: Skeleton) -> list[Mark]:
+    """Return the parts of a sum, or both of two amounts of which either may be the invoice's."""
+    parts = parts_of(skeleton)
+    if parts and not OF_PART.match(skeleton.line, skeleton.position(parts[0]) + 1):
+        return parts
+    either = two_amounts(skeleton) if OF_TWO.search(skeleton.line) else ()
+    return [mark for mark in skeleton.marks if mark.kind in AMOUNTS and mark.amount in either]
 
 
 def _numbers(skeleton: Skeleton) -> dict[int, Mark]:

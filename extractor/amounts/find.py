@@ -11,7 +11,7 @@ from typing import Final
 
 from extractor.text.distractors import LATE_YEARS
 from extractor.text.marks import Canvas, Kind, Mark
-from extractor.text.numerals import Number, find
+from extractor.text.numerals import THOUSAND, Number, find
 
 A: Final = r"(?P<a>[VN])"
 LABEL_WORDS: Final = r"(?:valor|valores|preco|quantia|importancia|cache|amount|value|price|importe|precio)"
@@ -100,6 +100,7 @@ ARTICLES: Final = frozenset({"um", "uma"})
 HUNDRED: Final = 100
 SLANG: Final = re.compile(r"conto|pau|mango|prata|pila")
 SLANG_MINIMUM: Final = 10
+AND: Final = re.compile(r"\s{0,9}e\s{0,9}")
 HALF_AFTER: Final = re.compile(r"\s{1,9}+e mei[oa]\b")
 
 
@@ -135,7 +136,8 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
     end = after.end() if after else end
     i += 1
     if amount is not None and amount == amount.to_integral_value() and i < len(numbers):
-        cents = _cents(plain, end, numbers[i], implied=bool(after))
+        cents = _slang_thousands(plain, after, amount, numbers[i])
+        cents = cents or _cents(plain, end, numbers[i], implied=bool(after))
         if cents is not None:
             amount, end, money, i = amount + cents[0], cents[1], True, i + 1
     if NOT_AN_AMOUNT.match(plain, end) or (not money and plain[number.start : number.end] in ARTICLES):
@@ -158,6 +160,17 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
     if (foreign_before or foreign_after) and not (brl_before or after):
         kind, end = Kind.FOREIGN, foreign_after.end() if foreign_after else end
     return Mark(kind, start, end, amount=amount, literal=number.literal, words=number.words, negative=negative), i
+
+
+def _slang_thousands(
+    plain: str, slang: re.Match[str] | None, amount: Decimal, rest: Number
+) -> tuple[Decimal, int] | None:
+    """Read "um conto e trezentos": hundreds behind slang for money make it thousands. What they add, and their end."""
+    if slang is None or not SLANG.search(slang[0]) or rest.value is None or amount >= SLANG_MINIMUM:
+        return None
+    if rest.value not in range(HUNDRED, THOUSAND) or not AND.fullmatch(plain, slang.end(), rest.start):
+        return None
+    return amount * (THOUSAND - 1) + rest.value, rest.end
 
 
 def _two_readings(plain: str, number: Number, end: int, *, priced: bool) -> bool:

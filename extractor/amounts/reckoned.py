@@ -54,6 +54,7 @@ _RIVALS: Final = (
         r"(?P<b>[NV])[^NV\n]{0,20}\b(?:ret[ei]\w*|descont\w+)[^NV\n]{0,40}\bP (?:de|d[oa]|sobre)\b[^NV\n]{0,20}"
         r"(?P<a>[NV])"
     ),
+    re.compile(r"(?P<a>[NV]) ?\((?P<b>V)\)"),  # "R$ 1.700,00 (cento e setenta reais)"
     re.compile(r"\breceb\w+[^NV]{0,40}(?P<a>[NV])[^NV]{0,80}\bsaldo\b[^NV\n]{0,20}(?P<b>[NV])"),
 )
 # Half of the amount, not of the work ("só metade do muro").
@@ -61,6 +62,13 @@ _HALF: Final = re.compile(
     r"\b(?:so|apenas|somente|nota|emit\w{1,4}|fatur\w{1,4}|cobr\w{1,4}|faz|faca|lanc\w{1,3}) "
     r"(?:(?:so|apenas|somente|a|uma|nota|fiscal|com|pela|sobre|de|da|primeira|segunda|outra) ){0,5}metade\b"
     r"(?! d[aeo]s? (?!valor\b|total\b|preco\b)[a-z])|\bmetade d[eo]s? (?:valor\b|total\b|preco\b|[NV])"
+)
+# What is left to pay of it ("sinal de 500, restam 1.000"), and what it is made less by ("2.000 com desconto de 200").
+_REST: Final = re.compile(
+    r"(?P<b>[NV])[^NV\n]{0,40}\b(?:rest|falt)(?:a|am|ando|ou|aram)(?: (?:de|pagar|so))? (?P<a>[NV])"
+)
+_LESS: Final = re.compile(
+    r"(?P<a>[NV])(?: reais)?,? (?:com |e |mas |menos )?(?:um )?(?:desconto|abatimento)(?: de)? (?P<b>[NV])"
 )
 _LEAST: Final = 10  # "3/4", "aula 1 ou 2": a smaller one is no price
 
@@ -78,6 +86,10 @@ def two_amounts(skeleton: Skeleton) -> tuple[Decimal, ...]:
     prices = [m.amount for m in skeleton.marks if m.kind in {Kind.MONEY, Kind.NUMBER}]
     if _HALF.search(line) and len(prices) == 1 and prices[0] is not None:
         found.append((prices[0], prices[0] / 2))
+    for pattern, sign in ((_REST, 1), (_LESS, -1)):
+        sides = [skeleton.where[m.start(s)].amount for m in pattern.finditer(line) for s in "ab"][:2]
+        if sides and sides[0] is not None and sides[1] is not None:
+            found.append((sides[0], sides[0] + sign * sides[1]))
     pair = next(((a, b) for a, b in found if a is not None and b is not None), None)
     return pair if pair is not None and min(pair) >= _LEAST and pair[0] != pair[1] else ()
 
@@ -139,6 +151,9 @@ SUM: Final = re.compile(
     r"\bsom[ae]r?(?: tudo)?:? ?([NV](?:(?:, ?| e | ?\+ ?| mais )[NV])+)"
     rf"|(?:^|(?<=[ :(]))([NV](?:{_FOR}(?: ?\+ ?|,? (?:e )?mais )(?:{_LEAD} ){{0,3}}[NV]){{1,9}})(?=$|[ ,.;)])"
 )
+LEFT_OUT: Final = re.compile(
+    r"\b(?:n|nao|sem) (?:entra\w*|cont(?:a|am|ar|e)|som\w+|inclu\w+)\b|\b(?:por fora|a parte)\b"
+)  # of the sum
 # An amount of such a role is no part of a sum.
 NO_PART: Final = frozenset(
     {
@@ -205,7 +220,7 @@ def _net(skeleton: Skeleton) -> tuple[Decimal, str] | None:
 def parts_of(skeleton: Skeleton) -> list[Mark]:
     """Return the amounts that the words join to one sum, where the message has no other."""
     found = SUM.search(skeleton.line)
-    if found is None:
+    if found is None or LEFT_OUT.search(skeleton.line):
         return []
     start, end = found.span(1) if found[1] else found.span(2)
     every = {p: m for p, m in skeleton.where.items() if m.kind in {Kind.MONEY, Kind.NUMBER}}

@@ -18,6 +18,8 @@ SHORT_MONTH: Final = "jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez"
 WEEKDAYS: Final = {"segunda": 0, "terca": 1, "quarta": 2, "quinta": 3, "sexta": 4, "sabado": 5, "domingo": 6}
 DUE: Final = re.compile(
     r"\b(?:venc\w*|pag\w+|boleto|prazo|ate|entrega\w* ate|prevista|previsto|a partir d[eo]|desde)\W+(?:\w+\W+){0,3}$"
+    r"|\b(?:pix (?:recebid|enviad|realizad|efetuad)\w+|comprovante|extrato|receb\w+ (?:um |o )?pix)\b"  # a receipt's
+    r"(?:(?!\b(?:feit|realiz|prest|servic|fiz))[^;\n]){0,60}$"
 )
 # "emite hoje" and "preciso disso hoje" say when to issue, not when the work was done
 ASKING: Final = re.compile(

@@ -74,9 +74,17 @@ CANCEL: Final = Cued(
     r"outr[ao] (?:dia|hora))\b|\bencerra(?:r)?\b|\bquero nao\b",
 )
 _NOT_ME: Final = r"nao fui eu(?: que (?:pedi|mandei|escrevi|falei)(?: (?:isso|nada|essa nota))?)?"
-_NOTHING: Final = r"nao (?:(?:emit[aei]r?|mand[ae]) nada|(?:emit[aei]r?|faz|faca|mand[ae]) (?:nenhuma(?: nota)?|isso))"
-_ERASE: Final = r"apag(?:a|ue)(?: (?:isso|tudo|ess[ae](?: nota)?|a nota))?"
-_BESIDE: Final = r"nao|por favor|pelo amor de deus|par[ae]|calma|eu|cancela|mas"
+_NOTHING: Final = (
+    r"nao (?:(?:eh|era|foi) (?:pra|para) )?(?:(?:emit[aei]r?|mand[ae]) nada|(?:emit[aei]r?|faz|faca|mand[ae]) "
+    r"(?:nenhuma(?: nota)?|isso)|(?<=(?:pra|ara) )(?:emitir|fazer|mandar))"
+)
+_ERASE: Final = (
+    r"(?:apag(?:a|ue)|(?:desconsider|ignor)[ae])(?: (?:isso|tudo|ess[ae](?: (?:nota|mensagem|pedido))?|a nota))?"
+)
+_ASTRAY: Final = (
+    r"(?:mandei|foi|era)(?: isso)? (?:errad[ao]|sem querer|(?:(?:por|de) )?engano|(?:pr[ao]|n[ao]) \w+ errad[ao])"
+)
+_BESIDE: Final = rf"nao|por favor|pelo amor de deus|par[ae]|calma|eu|cancela|mas|viu|{_ASTRAY}"
 # The whole turn gives the draft up, whatever else its words are used for.
 DISCARDS: Final = re.compile(
     rf"\W{{0,9}}+(?:(?:{_BESIDE})\W{{1,9}}+){{0,4}}(?:{_NOT_ME}|{_NOTHING}|{_ERASE})"
@@ -270,7 +278,8 @@ def other_trade(plain: str, stems: AbstractSet[str]) -> bool:
 
 MONTH: Final = "|".join(sorted(MONTHS, key=len, reverse=True))
 PERIOD: Final = (
-    rf"(?:{MONTH})\b|\b(?:0?[1-9]|1[0-2])/20\d\d\b|\b(?:d?[eo]ste |d?esse |neste |nesse |do |no |o )?(?:mes|ano)\b"
+    rf"(?:{MONTH})\b|\b(?:0?[1-9]|1[0-2])/20\d\d\b|\b"
+    r"(?:d?[eo]ste |d?esse |neste |nesse |do |no |o )?(?:mes|ano|semana)\b"
 )
 NUMBER: Final = (
     rf"\b(?:notas?|nfs?-?e?|via d[ao])(?: fiscal)?(?: n(?:ro|um|umero|[.o°º])?\.?)? ?(?P<n>{SHOWN})\b(?![.,]\d)"
@@ -480,7 +489,8 @@ def _largest(turn: WordsLeft) -> bool:
 
 def _lists(turn: WordsLeft) -> bool:
     of_customer = turn.named and re.search(r"\bnotas? d[ao]s?\b", turn.plain) is not None
-    many = turn.has(_MANY) and (turn.dated or of_customer or turn.has(_MADE | _LISTS))
+    asked = of_customer or (turn.asks and "tem" in turn.said) or turn.has(_MADE | _LISTS)
+    many = {"que", "emiti"} <= turn.said or (turn.has(_MANY) and (turn.dated or asked))
     return not turn.numbered and not turn.again and (many or (turn.dated and turn.has(_LISTS)))
 
 

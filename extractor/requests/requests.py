@@ -25,7 +25,7 @@ _YEAR: Final = re.compile(
     r"\bano (?P<passado>passado|anterior)|\bano\b(?: de (?P<ano>20\d\d))?|\b(?:em|de) (?P<so>20\d\d)\b"
 )
 _MONTH_BEFORE: Final = re.compile(r"\bmes (?:passado|anterior)\b|\bultimo mes\b")
-_THIS_MONTH: Final = re.compile(r"\bmes\b")
+_THIS_MONTH: Final = re.compile(r"\b(?:mes|semana)\b")  # notes are of a month: its answer names it
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ _SOME_DOCUMENT: Final = re.compile(r"(?<![\w./-])[\w./-]{11,20}(?![\w./-])")
 _NOTES_NUMBER: Final = re.compile(r"20\d{13}|20\d\d[/-]\d{1,11}")
 _ADDRESS: Final = re.compile(r"[^\s@,;:<>()]{1,64}@[^\s@,;:<>()]{1,200}")
 _BY_MAIL: Final = re.compile(r"\b(?:por|pro|pra o|para o|no|ao|via|pelo) (?:meu )?e-?mail\b", re.IGNORECASE)
-_WHOEVER: Final = frozenset({"cliente", "mim", "ela", "ele", "email", "e-mail"})  # whom no name tells
+_WHOEVER: Final = frozenset({"cnpj", "cpf", "cliente", "mim", "ela", "ele", "email", "e-mail"})  # whom no name tells
 _OF_CUSTOMER: Final = re.compile(r"\bnotas? d[ao] cliente\b")  # "pro cliente" orders one
 _SAID_AGAIN: Final = re.compile(rf"\b{table.AGAIN}\b")
 _ITS_NUMBER: Final = re.compile(rf"\b[ao] (?:numero |n[.o°º]? ?)?(?P<n>{table.SHOWN})\b(?![.,/]\d)")
@@ -126,7 +126,8 @@ def _only_asks(texto: str, text: Text) -> Pedido | None:
         return None
     whole = _ADDRESS.sub(" email ", plain).replace("e-mail", "email")
     left = _SOME_DOCUMENT.sub(_unless_word, whole)
-    documented = left != whole and _OF_CUSTOMER.search(plain) is not None
+    by_number = left != whole
+    documented = by_number and _OF_CUSTOMER.search(plain) is not None
     again, left = _SAID_AGAIN.search(left) is not None, _SAID_AGAIN.sub(" ", left)
     number = _NUMBERED.search(left) or _OF_FILE.search(left) or _ITS_NUMBER.search(left)
     if number:
@@ -135,7 +136,7 @@ def _only_asks(texto: str, text: Text) -> Pedido | None:
     clientes = tuple(
         nome
         for each in mentioned(_ADDRESS.sub(" ", texto))
-        if (nome := _NAME_END.split(read(each).plain)[0].strip()) and not (documented and nome in _WHOEVER)
+        if (nome := _NAME_END.split(read(each).plain)[0].strip()) and not (by_number and nome in _WHOEVER)
     )
     for nome in clientes:
         if len(nome.split()) > _NAME_WORDS or not table.NO_NAMES.isdisjoint(nome.split()):

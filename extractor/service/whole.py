@@ -47,11 +47,14 @@ WHO: Final = re.compile(
     r"(?<![\w])(?:(?:pro |pra |para o |para a )(?:cliente|tomador|contratante)\b(?= \w)"
     r"|(?:cliente|tomador|contratante)\b(?= \w))(?<!ao cliente)(?<!de cliente)(?<!do cliente)"
 )
+TOLD: Final = re.compile(  # "o gerente pediu: palestra"
+    r"(?<![^\n,.;])[^:\n,.;]{1,60}\b(?:pedi(?:u|ram)|fal(?:ou|aram)|quer|mandou): |\bid da transacao:? \S{1,40}"
+)
 ORDER: Final = re.compile(
     r"(?<![\w-])(?:(?:pode|poderia|consegue|quero|queria|preciso|precisava|gostaria|favor|por favor|vamos|vou|bora|"
     r"me)\s+(?:que\s+|de\s+|me\s+|ai\s+)?){0,3}(?:(?:emit\w+|faz\w*|faca|fez|ger\w+|tir[ae]\w*|mand[ae]\w*|"
     r"solt[ae]\w*|lanc\w+|cri[ae]\w*|segue|solicito|nova|outra)\s+)?(?:(?:ai|a|o|uma|um|pra|para|mim|me|essa|esta|"
-    r"nova|aquela|minha|sua)\s+){0,4}(?:notas?|notinha|nfs-?e|nfe?|recibo)(?![a-z-]| d[eo] (?:empenho|debito|credito|"
+    r"nova|aquela|minha|sua)\s+){0,4}(?:notas?(?:-e\b)?|notinha|nfe?|recibo)(?![a-z-]| d[eo] (?:empenho|debito|credito|"
     r"X))(?:\s+(?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|ai|pra mim|para mim|pra gente|por favor))*"
 )
 OF_NOTES: Final = re.compile(r"\b(?:d[aeo]s?|com|por|emissao|lancamento|digitacao|em|a[os]?)\s$")
@@ -110,7 +113,7 @@ def trimmed(line: str, start: int, end: int, *, label: bool = False, goes_on: bo
     """
     words = list(WORD.finditer(line, start, end))
     opening = frozenset() if goes_on else JOINTS if label else BEFORE
-    while words and words[0][0] in opening and not _is_thing(line, words[0]):
+    while words and (words[0][0] in opening or _is_day(line, words, goes_on=goes_on)) and not _is_thing(line, words[0]):
         words.pop(0)
     if words and not goes_on and (match := NAMED_SERVICE.match(line, words[0].start(), end)):
         words = [word for word in words if word.start() >= match.end()]
@@ -130,10 +133,20 @@ def trimmed(line: str, start: int, end: int, *, label: bool = False, goes_on: bo
     return first, last
 
 
+def _is_day(line: str, words: Sequence[re.Match[str]], *, goes_on: bool) -> bool:
+    """Say whether a text begins with a day, which is the invoice's and no work: "18/11 corte de grama"."""
+    return words[0][0] == "T" and len(words) > 1 and not goes_on and line[words[0].end()] == " "
+
+
+ENGLISH: Final = re.compile(r" (?:an?|the|me|my|it|this|new|one|invoice)\b|\W{0,3}$")
+
+
 def _is_thing(line: str, word: re.Match[str]) -> bool:
     """Say whether a word is one of work, or a command's that names a thing: "faca de corte"."""
     if word[0] in FUNCTION:
         return False
+    if word[0] == "make":
+        return ENGLISH.match(line, word.end()) is None
     return is_work(word[0]) or (word[0] in COMMAND and line.startswith(" de ", word.end()))
 
 
@@ -165,6 +178,8 @@ def is_talk(line: str, span: tuple[int, int]) -> bool:
     return talk > 0 and not (words and is_work(words[0]))
 
 
+PER_ONE: Final = re.compile(r" ?(?:por|a|o|/|cada|p/) ?(?P<one>[a-z]{4,20})\b")  # behind the price of one
+COUNTED: Final = re.compile(r"N [a-z]")
 UNDONE: Final = frozenset({Kind.BROKEN, Kind.FOREIGN})
 SENTENCE: Final = re.compile(r"[.!?]")
 # A part of a list that has no word of its own: "nível 2", "NR-12", "3 demãos", "outubro"
@@ -258,9 +273,10 @@ def _cuts(skeleton: Skeleton, taken: set[int], names: Sequence[Span], label: int
     for pos, mark in skeleton.where.items():
         of_service = mark.kind in UNDONE and numbered  # "protocolo 20250088123", where the customer is known
         if pos in taken or (mark.kind in HARD and not of_service):
-            yield pos, pos + 1
+            per = PER_ONE.match(line, pos + 1)
+            yield pos, per.end() if per and COUNTED.search(line, 0, pos) and per["one"][:4] in line[:pos] else pos + 1
     yield from names
-    for pattern in (LABEL, WHO):
+    for pattern in (LABEL, WHO, TOLD):
         for match in pattern.finditer(line):
             yield match.span()
     for match in ORDER.finditer(line):

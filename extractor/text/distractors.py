@@ -126,12 +126,14 @@ PRICED: Final = re.compile(
 )
 NOTE_OF: Final = re.compile(r"\b(?:notas?|nf|nfs-?e|recibo|fatura)(?: fiscal)?(?: de servicos?)? $")
 LATE_YEARS: Final = range(2015, 2041)
+_FILMED: Final = r"(?:videos?|captacao|filmagem|gravacao|edicao|drone|projecao|painel|imagens?)"
 RESOLUTION: Final = Cued(
     "k",
-    r"\b(?:em|video|videos|tv|monitor|camera|cameras|resolucao|qualidade|ultra ?hd|corrida|"
-    r"prova|maratona|de)\s+(?:em\s+)?(?:4|8|5|10|21|42)k\b"
-    r"|\bouro\s+(?:de\s+)?(?:9|10|14|18|22|24)k\b|\b(?:captacao|filmagem|gravacao|edicao|drone|projecao|painel|imagens?)\s+(?:em\s+)?[248]k\b"
-    r"|\b[248]k (?:ultra ?hd|uhd|videos?|tv|monitor|cameras?|filmagem|drone)\b",
+    r"\b(?:em|tv|monitor|cameras?|resolucao|qualidade|ultra ?hd|corrida|prova|maratona|de)\s+(?:em\s+)?"
+    r"(?:4|8|5|10|21|42)k\b|\bouro\s+(?:de\s+)?(?:9|10|14|18|22|24)k\b",
+    rf"\b{_FILMED}\s+(?:em\s+)?[248]k\b",
+    rf"\b{_FILMED} (?:[a-z]+ ){{1,2}}[248]k\b(?=[^\n]*?\d[.\d]*\d\d)",  # beside an amount
+    r"\b[248]k (?:ultra ?hd|uhd|videos?|tv|monitor|cameras?|filmagem|drone)\b",
 )
 DIGITS: Final = re.compile(r"\d+")
 GROUPED: Final = 40  # digits of the codes that people write in groups: access keys have 44, boletos 47 or 48
@@ -173,7 +175,10 @@ def mark_named_numbers(canvas: Canvas) -> None:
         _identify(canvas, NOTE_NUMBER)
     _identify(canvas, SERVICE_CODE)
     _mark_names(canvas)
-    _identify(canvas, REGISTRATION, HASHED, RESOLUTION)
+    _identify(canvas, REGISTRATION, HASHED)
+    for match in canvas.unread(RESOLUTION):
+        at = next(DIGITS.finditer(canvas.masked, match.start())).start()
+        canvas.add(Mark(Kind.IDENTIFIER, at, canvas.masked.index("k", at) + 1))  # "vídeo" is still a word
     for match in canvas.unread(YEAR):
         if not _is_price(canvas.masked, match):
             canvas.add(Mark(Kind.IDENTIFIER, *match.span()))

@@ -115,13 +115,18 @@ def test_an_act_that_decides_needs_both(texto: str, ato: Ato, intent: Ato) -> No
 
 
 @pytest.mark.parametrize(
-    "texto", ["não emita nada", "não fui eu, apaga", "Para! Não fui eu que pedi isso", "apaga tudo"]
+    "texto",
+    [
+        *("não emita nada", "não fui eu, apaga", "Para! Não fui eu que pedi isso", "apaga tudo"),
+        *("desconsidera, mandei pro contato errado", "não é pra emitir não viu", "ignora isso, foi engano"),
+    ],
 )
 def test_a_clear_refusal_gives_the_draft_up_whatever_else_it_is_taken_for(texto: str) -> None:
     """The whole turn is one, so that nothing but words around it could say otherwise."""
     found = read(texto, SUMMARY)
     assert (found.ato, found.agreed) == (Ato.RECUSA, None) or found.agreed is Ato.RECUSA
-    assert read("não emita nada ainda", SUMMARY).ato is not Ato.RECUSA
+    for other in ("não emita nada ainda", "não é pra emitir hoje", "desconsidera o desconto"):
+        assert read(other, SUMMARY).ato is not Ato.RECUSA
 
 
 def test_a_correction_that_no_rule_knows_is_read() -> None:

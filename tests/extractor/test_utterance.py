@@ -123,6 +123,11 @@ async def test_a_retained_iss_is_taken_back_in_words(texto: str, taken_back: boo
     assert not (taken_back and dados.clear)
 
 
+async def test_who_asks_whom_they_talk_to_asks() -> None:
+    """The second reader hears a greeting."""
+    assert (await understand("você é robô?", Context(HOJE), TwoReaders())).ato is Ato.PERGUNTA
+
+
 async def test_a_no_to_the_question_about_a_retained_iss_takes_it_back() -> None:
     """Elsewhere a no is a no."""
     asked, other = (Context(HOJE, campo, conhecidos=COMPLETE) for campo in (Campo.RETIDO, Campo.EMAIL))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,9 +14,11 @@ from stdnum.br.cnpj import calc_check_digits
 
 from extractor.contract import Context, Extraction
 from extractor.two_readers import read_by_both
+from proofs.reading.scoring import words
 from state_machine.invoice.fields import Campo, Doubt, Motivo
 from state_machine.values.money import formata_brl
 
+CORPUS = Path(__file__).parents[1] / "corpus"
 FRESH = Context(hoje=date(2026, 11, 27))
 KNOWN = {Campo.DOCUMENTO: "11144477735", Campo.VALOR: "300.00", Campo.DESCRICAO: "aula"}
 SUMMARY = Context(hoje=date(2026, 11, 27), resumo_mostrado=True, conhecidos=KNOWN)
@@ -224,16 +228,38 @@ def test_of_two_amounts_that_the_message_leaves_open_none_is_certain(trade, v, m
         ("Você recebeu um Pix de R$ 1.340,00 de OFICINA X. Saldo: R$ 2.981,55. lavagem", ("1340.00", "2981.55")),
         ("projeto 9.200, faz nota só de metade", ("9200.00", "4600.00")),
         ("safra 26/27 pulverização 26.650,00", ("26650.00",)),
+        ("sinal de 500 já pago, restam 1.000, nota do total, bolo", ("1000.00", "1500.00")),
+        ("R$ 1.900,00 (cento e noventa reais) troca de telhado", ("1900.00", "190.00")),
+        ("R$ 750,00 (setecentos e cinquenta reais) telhado", ("750.00",)),
+        ("show 120 + 80 de gorjeta, gorjeta não entra", ("120.00",)),
+        ("frete um conto e trezentos", ("1300.00",)),
+        ("frete 1 conto e 200", ("1200.00",)),
+        ("frete 50 conto", ("50.00",)),
+        ("pintura 2.000 com desconto de 200", ("2000.00", "1800.00")),
+        ("frete 2 conto e 50", ()),
+        ("captação aérea 4K 3 voos 2.100", ("2100.00",)),
     ],
 )
-def test_a_balance_a_half_and_a_harvest(text, readings):
-    """What stands in the account is nobody's price, half of a price is one of two, and a year is none."""
+def test_a_balance_a_half_a_rest_and_slang(text, readings):
+    """A balance is no price; of a half, a rest and unlike words both are shown; "conto" may be a thousand."""
     assert offered(read(f"{text}, cpf {CPF}")) == readings
 
 
 def dated(extraction: Extraction) -> str | None:
     """Return the day or the month of the service."""
     return next((c.valor for c in extraction.candidates if c.campo in {Campo.DATA, Campo.COMPETENCIA}), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "when"),
+    [
+        ("Pix recebido em 02/11/2026 R$ 300,00. faxina", None),
+        ("Comprovante de Pix 02/10/2026 - 14:22:10 R$ 300,00. faxina", None),
+        ("recebi o pix, faxina feita em 12/11 R$ 300,00", "2026-11-12"),
+    ],
+)
+def test_the_day_of_a_pasted_receipt_is_not_the_services(text: str, when: str | None) -> None:
+    assert dated(read(f"{text} cpf {CPF}")) == when
 
 
 @pytest.mark.parametrize(
@@ -393,3 +419,24 @@ def test_a_correction_to_a_month_that_no_calendar_has_is_told():
 )
 def test_a_month_or_a_day_is_no_month_that_does_not_exist(text):
     assert doubt(read(f"nota de 600 de pintura pro {CPF}, {text}"), Campo.COMPETENCIA) is None
+
+
+def test_orders_of_many_trades_show_no_wrong_amount_alone():
+    """120 orders of one who had not seen the reader, mended after their first run: what was measured is the floor."""
+    right = dict.fromkeys(("documento", "descricao", "nome"), 0)
+    for line in (CORPUS / "trades.jsonl").read_text().splitlines():
+        case = json.loads(line)
+        turn, others = case["turns"][0], case.get("alt", {}).get("0", {}).get("valor", [])
+        found = read(turn["user"], Context(date.fromisoformat(case["today"])))
+        expect = turn["expect"]
+        assert expect["valor"] in offered(found), turn["user"]
+        assert not others or doubt(found), turn["user"]
+        got = {c.campo.value: c.valor for c in found.candidates}
+        wanted = {
+            "documento": expect["documento"],
+            "descricao": expect["descricao"]["is"][0],
+            "nome": expect.get("nome"),
+        }
+        for campo, said in wanted.items():
+            right[campo] += said is not None and campo in got and words(got[campo]) == words(said)
+    assert right == {"documento": 118, "descricao": 97, "nome": 33}

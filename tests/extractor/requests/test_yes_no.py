@@ -13,6 +13,7 @@ from tests.adversaries import cpu_ms
 from tests.extractor.test_two_readers import SUMMARY
 
 YESES = (
+    *("emite logo essa porcaria 😡", "vai, manda ver de uma vez", "já falei que sim, emite!", "tá certo caramba"),
     *("pó mandar", "sim porra", "bora", "manda ver", "pode tocar", "fechou", "arrocha", "tá joia", "demorô", "simmm"),
     *("pode emitir sim", "ôxe, pode", "é isso aí", "mete bala", "positivo", "isso mesmo uai", "tri", "bah pode"),
     *("bah tchê, tri legal, manda", "issoooo", "ta dboa pode fazer", "booora", "já é", "só se for agora"),
@@ -55,6 +56,7 @@ WAITS = (
     *("ainda não", "agora não", "mais tarde eu vejo", "depois eu confirmo", "já vai", "confirmo logo", "péra lá tchê"),
 )
 NO_YESES = (
+    *("que porcaria", "já falei", "tô esperando", "já falei que não", "que merda", "anda"),
     *("pode não", "sim mas o valor tá errado", "ok mas espera", "pode mandar o xml?", "pode cancelar", "pode deixar"),
     *("demorou demais", "demorou hein", "já demorou muito", "isso é muito", "manda os dados", "segue os dados", "sim?"),
     *(
