@@ -358,16 +358,14 @@ def _standing(told: SefazReply, chave: ChaveNFe, versions: Sequence[bytes]) -> F
     """Return the note of which a consultation brings the protocol, over which of our documents it is."""
     protocols = [each for each in told.root.iter("{*}protNFe") if _text(each, "infProt/chNFe") == str(chave)]
     cancelled = _cancelled(told, chave)
-    if len(protocols) != 1:
+    if len(protocols) != 1 or _text(protocols[0], "infProt/nProt") is None:
         if not cancelled:
-            return CannotTell(f"{told.said}, without its protocol")
+            return CannotTell(f"{told.said}, without its protocol or the number of it")
         return Found(replace(_of_others(chave, told.said, None), situacao=Situacao.CANCELADA))
     info = protocols[0].find("{*}infProt")
     linha = C_STAT.get(_text(info, "cStat") or "")
     if linha is None or linha.significado not in {Significado.AUTORIZADA, Significado.CANCELADA}:
         return CannotTell(f"{told.said}, and a protocol that says {_text(info, 'cStat')}")
-    if _text(info, "nProt") is None:
-        return CannotTell(f"{told.said}, and a protocol without its number")
     digest = _text(info, "digVal")
     ours = [each for each in versions if digest in {None, digest_of(each)}]
     if not ours:

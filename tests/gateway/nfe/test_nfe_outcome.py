@@ -168,6 +168,7 @@ def test_an_authorisation_without_its_protocols_number_is_asked_about() -> None:
     nameless = protocol("100").replace("<nProt>135260000000001</nProt>", "")
     assert isinstance(submitted(sent("104", nameless)), Unknown)
     assert isinstance(found(consulted("100", nameless)), CannotTell)
+    assert found(consulted("101", nameless)).nota.situacao is Situacao.CANCELADA  # which needs no document
 
 
 INNER = {
