@@ -48,7 +48,7 @@ def formas(mensagem: Mensagem) -> tuple[Mensagem, ...]:
 def saudacao() -> Mensagem:
     """Greet and say the one thing that can be done here."""
     return Mensagem(
-        f"Oi! Eu emito sua nota de serviço. Me manda assim:\n{_EXEMPLO}",
+        f"Oi! Eu emito sua nota. Me manda assim:\n{_EXEMPLO}",
         outras=(
             f"Para fazer uma nota, me manda assim:\n{_EXEMPLO}",
             "Se preferir falar com alguém, escreve _falar com uma pessoa_. Para uma nota: cliente, valor e serviço.",
@@ -75,7 +75,7 @@ def ajuda() -> Mensagem:
 def o_que_muda(sessao: Sessao) -> Mensagem:
     """Ask what to correct, with what stands kept."""
     return Mensagem(
-        "O que eu mudo? Me manda só o certo: o CNPJ ou CPF, o valor ou o serviço.",
+        "O que eu mudo? Me manda só o certo: CNPJ ou CPF, valor ou serviço.",
         (botao_cancelar(sessao),),
         outras=("Me manda só o certo, por exemplo _o valor é 1.800_ ou _o serviço é mentoria_.",),
     )
@@ -103,17 +103,17 @@ def outra_empresa(sessao: Sessao) -> Mensagem:
 
 def sem_empresa() -> Mensagem:
     """The number issues for nobody any more, and an invoice was open."""
-    nada = (
-        "Este número não está mais ligado a nenhuma empresa, então não emiti nada. Os dados da nota continuam guardados"
+    return Mensagem(
+        "Este número não está mais ligado a nenhuma empresa, então não emiti nada. Os dados continuam guardados; fale "
+        "com quem cuida da Prosa na sua empresa."
     )
-    return Mensagem(f"{nada} por enquanto. Se deveria estar ligado, fale com quem cuida da Prosa na sua empresa.")
 
 
 def sem_direito() -> Mensagem:
     """A word about a confirmed invoice of a company for which the number issues no more."""
     return Mensagem(
-        "Este número não emite mais pela empresa desta nota, então não mexi nela: nem enviei, nem cancelei. "
-        "Os dados continuam guardados, e quem cuida da Prosa na empresa decide o que fazer."
+        "Este número não emite mais pela empresa desta nota: nem enviei, nem cancelei. Os dados continuam guardados; "
+        "decide quem cuida da Prosa na empresa."
     )
 
 
@@ -126,8 +126,9 @@ def encaminhada(sessao: Sessao) -> Mensagem:
 
 def editou_sem_texto() -> Mensagem:
     """A message was edited, and its new text did not come with the notice."""
-    pede = "Ainda não emiti, e o resumo anterior não vale mais: me manda de novo o que mudou?"
-    return Mensagem(f"Você editou uma mensagem, mas o texto novo não chegou. {pede}")
+    return Mensagem(
+        "Você editou uma mensagem, mas o texto não chegou. Ainda não emiti, e o resumo não vale mais: o que mudou?"
+    )
 
 
 def editou() -> Mensagem:
@@ -240,8 +241,7 @@ def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:
 def falhou() -> Mensagem:
     """A definite technical failure: who looks after it, and what not to do."""
     return Mensagem(
-        "Não consegui concluir esta nota por um problema técnico; a equipe já foi avisada. "
-        "Não precisa mandar de novo: se sair, você recebe aqui."
+        "Não consegui concluir esta nota; a equipe já foi avisada. Não mande de novo: se sair, você recebe aqui."
     )
 
 
@@ -253,9 +253,7 @@ def demorou(motivo: str | None = None) -> Mensagem:
     if motivo is not None:
         depois = "" if motivo.endswith(".") else ". Ela está guardada, e sai sozinha depois disso."
         return Mensagem(f"*Ainda não emiti esta nota:* {motivo}{depois}")
-    return Mensagem(
-        "Sua nota ainda não teve resposta; continuo acompanhando. Não precisa repetir: te mando o PDF assim que sair."
-    )
+    return Mensagem("Sua nota ainda não teve resposta. Não repita o pedido: mando o PDF assim que sair.")
 
 
 def ainda_quer(sessao: Sessao, outra: str | None = None) -> Mensagem:
@@ -281,9 +279,7 @@ def ainda_quer(sessao: Sessao, outra: str | None = None) -> Mensagem:
 
 def envio_retomado() -> Mensagem:
     """The stored bytes go again, by the person's word or by staff's."""
-    return Mensagem(
-        "*Voltei a tentar emitir esta nota*, com os mesmos dados. Te aviso aqui. Não precisa mandar de novo."
-    )
+    return Mensagem("*Voltei a tentar emitir esta nota*, com os mesmos dados. Não precisa mandar de novo.")
 
 
 def duas_notas(numero: str, outras: tuple[str, ...]) -> Mensagem:
@@ -305,7 +301,7 @@ def nota_anulada(numero: str) -> str:
 def so_texto(tipo: str) -> Mensagem:
     """Kind answer to what has no words in it."""
     return Mensagem(
-        f"{_nao_leio(tipo)} Me escreve o CNPJ ou CPF do cliente, o valor e o serviço?",
+        f"{_nao_leio(tipo)} Me escreve CNPJ ou CPF, valor e serviço?",
         outras=("Também não consigo ler essa. Por aqui, só texto.",),
     )
 
@@ -350,20 +346,20 @@ def expirada(sessao_id: str) -> Mensagem:
 def em_andamento() -> Mensagem:
     """Words while the last invoice is at the authority."""
     return Mensagem(
-        "Sua nota está em emissão; assim que sair, te mando aqui. Para outra, me manda os dados.",
+        "Sua nota está em emissão; te mando aqui. Para outra, me manda os dados.",
         outras=("Ainda em emissão; te aviso assim que sair.",),
     )
 
 
 def ja_retomada() -> Mensagem:
     """An old button for data that a later invoice has taken up, or that were issued."""
-    return Mensagem("Essa nota já foi retomada. Para fazer outra, me manda o CNPJ ou CPF, o valor e o serviço.")
+    return Mensagem("Essa nota já foi retomada. Para outra: CNPJ ou CPF, valor e serviço.")
 
 
 def nada_a_confirmar() -> Mensagem:
     """A yes, no or small talk when no invoice is open."""
     return Mensagem(
-        "Não há nota aberta, e não mudei nada. Para uma nova, me manda cliente, valor e serviço.",
+        "Não há nota aberta, e não mudei nada. Para uma nova: cliente, valor e serviço.",
         tuple(Botao(f"{DIZER}{dito}", dito) for dito in ("Nova nota", "Minhas notas", "Falar com uma pessoa")),
         outras=(
             f"Continua sem nota aberta. Para começar uma, me manda assim:\n{_EXEMPLO}",
@@ -396,7 +392,7 @@ def instrucao_fiscal(qual: str | None) -> Mensagem:
 
 def quarentena() -> Mensagem:
     """A message that failed five times; it is kept and people look at it."""
-    return Mensagem("Tive um problema para ler sua última mensagem; a equipe foi avisada. Me manda de outro jeito?")
+    return Mensagem("Não consegui ler sua última mensagem; a equipe foi avisada. Me manda de outro jeito?")
 
 
 def numeracao_bloqueada() -> Mensagem:
@@ -409,5 +405,4 @@ def numeracao_bloqueada() -> Mensagem:
 
 def reprocessando() -> Mensagem:
     """Staff repaired our side, and the refused invoice is tried again."""
-    feito = "O erro era nosso e já foi acertado. Não precisa fazer nada."
-    return Mensagem(f"*Estou tentando emitir de novo a sua nota.* {feito}")
+    return Mensagem("*Estou tentando emitir de novo a sua nota.* O erro era nosso; não precisa fazer nada.")

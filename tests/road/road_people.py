@@ -134,7 +134,7 @@ class Person:
     async def files(self, *, late: bool = False) -> tuple[bytes, bytes]:
         """Wait for the invoice's PDF and XML, and open both as a phone does. ``late``: a notice may come first."""
         pdf = await self.expect()
-        if late and "continuo acompanhando" in pdf.text:
+        if late and "ainda não teve resposta" in pdf.text:
             pdf = await self.expect()
         xml = await self.expect()
         if pdf.attachment is not None and pdf.attachment.mime != "application/pdf":

@@ -227,7 +227,7 @@ async def test_a_note_with_other_content_under_our_key_is_not_adopted(road: Road
     gateway.accept = another  # type: ignore[method-assign]  # the gateway's own fault
     try:
         ana, key = await _confirm(road)
-        await ana.expect("problema técnico")
+        await ana.expect("Não consegui concluir")
     finally:
         gateway.accept = accept  # type: ignore[method-assign]  # as it was
     row = await _row(road, key)

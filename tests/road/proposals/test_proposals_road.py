@@ -170,7 +170,7 @@ async def test_what_nobody_can_tell_is_with_the_staff(road: Road, erp: Erp, ana:
     await pool.execute(_A_DAY_LATER, session)
     lost = await erp.becomes(proposta, "erro")
     assert (lost["alterada_por"], lost["motivo"]) == ("autoridade", None)
-    while "problema técnico" not in (await ana.expect()).text:
+    while "Não consegui concluir" not in (await ana.expect()).text:
         continue  # that it takes long may be said before
     road.world.plugnotas.faults.clear()
     await pool.execute(_A_DAY_LATER, session)

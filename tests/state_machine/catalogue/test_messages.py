@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from decimal import Decimal
+from statistics import median
 
 import pytest
 from hypothesis import given, settings
@@ -197,6 +198,12 @@ _FIXAS = {
 def test_every_sentence_of_the_catalogue_fits(nome):
     """Those that ``transition`` never says itself are held to the same limits."""
     fits(getattr(messages, nome)(*_FIXAS[nome]))
+
+
+def test_half_of_the_sentences_have_fifteen_words_at_most():
+    """Summaries aside, whose lines are the invoice's."""
+    said = (getattr(messages, nome)(*args).texto for nome, args in _FIXAS.items())
+    assert median(len(texto.split()) for texto in said if "Valor:" not in texto) <= 15
 
 
 @pytest.mark.parametrize("estado", sorted(set(Estado) - ESPERAM_USUARIO))
