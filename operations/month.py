@@ -253,7 +253,7 @@ _NAME_LONG: Final = 38  # characters of a customer's name
 _PAPER, _INK, _SOFT, _BAR, _ALERT = "#ffffff", "#1c2624", "#5d6b68", "#0b6b62", "#b3261e"
 
 
-def png_of(mes: Mes) -> bytes:
+def picture_of(mes: Mes) -> bytes:
     """Return a picture of what stands: bars by day of the competence, and by customer, who paid most first."""
     from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 - few processes need it
 
@@ -266,7 +266,7 @@ def png_of(mes: Mes) -> bytes:
     draw = ImageDraw.Draw(image)
     face = resources.files("barcode") / "fonts" / "DejaVuSansMono.ttf"  # Pillow's own face lacks accents
 
-    def write(x: int, y: int, said: str, size: int = 26, fill: str = _INK, anchor: str = "la") -> None:
+    def write(x: int, y: int, said: str, *, size: int = 26, fill: str = _INK, anchor: str = "la") -> None:
         draw.text((x, y), said, fill, _face(size), anchor)
 
     @cache
@@ -274,24 +274,31 @@ def png_of(mes: Mes) -> bytes:
         return ImageFont.truetype(io.BytesIO(face.read_bytes()), size)
 
     right, standing = _WIDTH - _EDGE, sum(nota.vale for nota in mes.notas)
-    write(_EDGE, _EDGE, str(mes.periodo).capitalize(), 44)
+    write(_EDGE, _EDGE, str(mes.periodo).capitalize(), size=44)
     said = f"{standing} {'nota' if standing == 1 else 'notas'} · {formata_brl(mes.total)}" if shown else "Nenhuma nota"
     off = len(mes.notas) - standing
-    write(_EDGE, _EDGE + 72, said + (f" · sem {off} cancelada{'s' * (off > 1)}" if off else ""), 28)
+    write(_EDGE, _EDGE + 72, said + (f" · sem {off} cancelada{'s' * (off > 1)}" if off else ""), size=28)
     if mes.practice:
-        write(_EDGE, _EDGE + 124, "Homologação: notas sem valor fiscal", 26, _ALERT)
+        write(_EDGE, _EDGE + 124, "Homologação: notas sem valor fiscal", size=26, fill=_ALERT)
     if shown:
         _draw_days(draw, write, mes.periodo, days, top)
         write(_EDGE, below, "Por cliente", fill=_SOFT)
     for line, (nome, valor) in enumerate(shown):
         y = below + 50 + line * _ROW_HIGH
-        write(_EDGE, y, nome if len(nome) <= _NAME_LONG else nome[: _NAME_LONG - 1] + "…", 24)
-        write(right, y, formata_brl(valor), 24, anchor="ra")
+        write(_EDGE, y, nome if len(nome) <= _NAME_LONG else nome[: _NAME_LONG - 1] + "…", size=24)
+        write(right, y, formata_brl(valor), size=24, anchor="ra")
         draw.rectangle((_EDGE, y + 34, _EDGE + max(4, int((right - _EDGE) * valor / shown[0][1])), y + 44), _BAR)
     if rest:
         more = f"mais {len(rest)} {'cliente' if len(rest) == 1 else 'clientes'}"
-        write(_EDGE, high - 40, more, 24, _SOFT)
-        write(right, high - 40, formata_brl(sum((valor for _, valor in rest), Decimal())), 24, _SOFT, "ra")
+        write(_EDGE, high - 40, more, size=24, fill=_SOFT)
+        write(
+            right,
+            high - 40,
+            formata_brl(sum((valor for _, valor in rest), Decimal())),
+            size=24,
+            fill=_SOFT,
+            anchor="ra",
+        )
     out = io.BytesIO()
     image.quantize(32).save(out, "PNG", optimize=True)
     return out.getvalue()
@@ -318,12 +325,12 @@ def _draw_days(draw: Any, write: Callable[..., None], periodo: MesOuAno, days: C
             tall = max(4, _DAYS_HIGH * days[day] // most)
             draw.rectangle((left + 3, floor - tall, int(left + slot) - 3, floor), _BAR)
         if day == 1 or day % 5 == 0:
-            write(int(left + slot / 2), floor + 12, str(day), 22, _SOFT, "ma")
+            write(int(left + slot / 2), floor + 12, str(day), size=22, fill=_SOFT, anchor="ma")
     draw.line((_EDGE, floor, _WIDTH - _EDGE, floor), _SOFT, 2)
     best = _EDGE + (max(days, key=days.__getitem__) - 0.5) * slot
     anchor = "lb" if best < _WIDTH / 4 else "rb" if best > _WIDTH * 3 / 4 else "mb"
     beside = {"l": -slot / 2, "m": 0, "r": slot / 2}[anchor[0]]
-    write(int(best + beside), floor - _DAYS_HIGH - 10, formata_brl(Decimal(most) / 100), 22, anchor=anchor)
+    write(int(best + beside), floor - _DAYS_HIGH - 10, formata_brl(Decimal(most) / 100), size=22, anchor=anchor)
 
 
 async def zip_of(mes: Mes, fetch: Fetch) -> MonthZip:
@@ -396,7 +403,7 @@ async def file_of(mes: Mes, formato: Formato, fetch: Fetch) -> IO[bytes]:
     """Return one of the month's files, open at its beginning; the caller closes it."""
     if formato == "zip":
         return (await zip_of(mes, fetch)).arquivo
-    made = {"csv": csv_of, "xlsx": xlsx_of, "png": png_of}[formato]
+    made = {"csv": csv_of, "xlsx": xlsx_of, "png": picture_of}[formato]
     return io.BytesIO(await asyncio.to_thread(made, mes))
 
 

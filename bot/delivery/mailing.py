@@ -23,8 +23,19 @@ from gateway.mail.message import Mail, MailedFile
 from gateway.registry import Channels
 from gateway.whatsapp.errors import Failure
 from gateway.whatsapp.media import Uploaded
-from gateway.whatsapp.messages import DocumentoMidia, Imagem, Mensagem, Texto
-from operations.month import MIME, PAGE_MIME, Mes, MonthError, month_named, month_of, named, page_file, png_of, xlsx_of
+from gateway.whatsapp.messages import DocumentoMidia, Mensagem, Picture, Texto
+from operations.month import (
+    MIME,
+    PAGE_MIME,
+    Mes,
+    MonthError,
+    month_named,
+    month_of,
+    named,
+    page_file,
+    picture_of,
+    xlsx_of,
+)
 from persistence.batches import mailed_notes, records, suppression, work
 from persistence.batches.work import TakenBatch
 from persistence.db.connection import Connection
@@ -129,7 +140,7 @@ class Attachments:
             if asked.formato == "png":
                 nome, picture = await _drawn(self._database, asked.empresa_id, asked.mes)
                 drawn = await self._messenger.upload_media(picture, MIME["png"], nome)
-                return Imagem(drawn.media_id) if isinstance(drawn, Uploaded) else drawn
+                return Picture(drawn.media_id) if isinstance(drawn, Uploaded) else drawn
             nome, workbook, said = await _closing(self._database, self._link, asked.empresa_id, asked.mes)
         except MonthError as error:
             return Texto(str(error))
@@ -145,7 +156,7 @@ async def _read(database: Database, empresa_id: int, month: str) -> Mes:
 
 async def _drawn(database: Database, empresa_id: int, month: str) -> tuple[str, bytes]:
     mes = await _read(database, empresa_id, month)
-    return f"{mes.nome}.png", await asyncio.to_thread(png_of, mes)
+    return f"{mes.nome}.png", await asyncio.to_thread(picture_of, mes)
 
 
 async def _closing(database: Database, link: MonthLink, empresa_id: int, month: str) -> tuple[str, bytes, str]:
@@ -318,7 +329,7 @@ async def _tell(connection: Connection, lote_id: int, *, waits: bool = False) ->
     if conversa is None or row is None or not row.notas:  # a list's, or erased
         return
     carried = row.notas[0]
-    kind = pedidos.correio_do_mes if "mes" in carried else pedidos.correio_da_nota
+    kind = pedidos.carried_month if "mes" in carried else pedidos.carried_note
     nota = (kind(carried["numero"]), row.email)
     if waits:
         said = pedidos.email_demora(*nota)

@@ -31,7 +31,7 @@ from persistence.people.companies import Empresa
 from persistence.queue import outbox
 from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
-from state_machine.catalogue.requests import LISTADAS, Correio, NotaListada
+from state_machine.catalogue.requests import LISTADAS, Carried, NotaListada
 from state_machine.invoice.session import Mensagem
 from state_machine.mailing.delivery import TipoLote
 from state_machine.mailing.reading import ASSUNTO, MENSAGEM, REVISAO, MailedNote, normalised, words
@@ -129,8 +129,8 @@ class NoteMail:
         said = {ASSUNTO: f"Fechamento de {periodo}", MENSAGEM: f"Olá!\n\nSegue o fechamento de {periodo}, em planilha."}
         content = {"empresa_id": empresa.id, "mes": month, "numero": str(periodo)}
         nome = f"fechamento {month} pelo WhatsApp"
-        correio = pedidos.correio_do_mes(str(periodo))
-        return await self._goes(connection, empresa, correio, nome, f"{month}:{toque.revisao}", email, said, [content])
+        carried = pedidos.carried_month(str(periodo))
+        return await self._goes(connection, empresa, carried, nome, f"{month}:{toque.revisao}", email, said, [content])
 
     async def _note(
         self, connection: Connection, turn: Turn, empresa: Empresa, toque: Toque
@@ -144,16 +144,16 @@ class NoteMail:
             return None, pedidos.mensagem(pedidos.email_de_cancelada(nota), em_aberto=False)
         said = words(_month_of(nota), [MailedNote(nota.emissao_id, nota.numero, nota.valor)], None)
         content = {"emissao_id": nota.emissao_id, "numero": nota.numero}
-        correio, nome = pedidos.correio_da_nota(nota.numero), f"nota {nota.numero} pelo WhatsApp"
+        carried, nome = pedidos.carried_note(nota.numero), f"nota {nota.numero} pelo WhatsApp"
         question = f"{nota.emissao_id}:{toque.revisao}"
         email = normalised(toque.escolha)
-        return await self._goes(connection, empresa, correio, nome, question, email, said, [content])
+        return await self._goes(connection, empresa, carried, nome, question, email, said, [content])
 
     async def _goes(
         self,
         connection: Connection,
         empresa: Empresa,
-        correio: Correio,
+        carried: Carried,
         nome: str,
         question: str,
         email: str,
@@ -162,7 +162,7 @@ class NoteMail:
     ) -> tuple[str | None, Mensagem]:
         """Let one mail go; returns the key of the answer where it goes from now on, and what to say."""
         if self._r.emails is None:
-            return None, pedidos.mail_without_server(correio)
+            return None, pedidos.mail_without_server(carried)
         sha256 = hashlib.sha256(f"{question}:{email}".encode()).hexdigest()
         values = {
             "empresa_id": empresa.id,
@@ -181,7 +181,7 @@ class NoteMail:
             said = {ASSUNTO: f"{AVISO}. {said[ASSUNTO]}", MENSAGEM: f"{AVISO}.\n\n{said[MENSAGEM]}"}
         lote, new = await records.single(connection, values, {"email": email, "dados": said, "notas": notas})
         if lote is None or not new:
-            return None, pedidos.email_ja_pedido(correio, email)
+            return None, pedidos.email_ja_pedido(carried, email)
         await audit.write(
             connection,
             staff_id=None,
@@ -190,7 +190,7 @@ class NoteMail:
             alvo=f"lote {lote.id}",
             empresa_id=empresa.id,
         )
-        return asked_for(lote.id), pedidos.email_a_caminho(correio, email)
+        return asked_for(lote.id), pedidos.email_a_caminho(carried, email)
 
 
 async def _asked_about(connection: Connection, lane: str, empresa: Empresa, toque: Toque) -> NotaListada | None:

@@ -181,54 +181,52 @@ def ask_to_mail(nota: NotaListada, email: str, pergunta: int) -> Mensagem:
 
 
 @dataclass(frozen=True, slots=True)
-class Correio:
+class Carried:
     """What goes by mail, with its article and what is attached; ``aqui``: the words that bring it into the chat."""
 
-    artigo: Literal["a", "o"]
+    article: Literal["a", "o"]
     nome: str
-    anexo: str
+    attached: str
     aqui: str
 
     def __str__(self) -> str:
-        return f"{self.artigo} {self.nome}"
+        return f"{self.article} {self.nome}"
 
 
-def correio_da_nota(numero: str) -> Correio:
+def carried_note(numero: str) -> Carried:
     """A note, for its customer."""
-    return Correio("a", f"nota {numero}", "em PDF e XML", f"Para ter o PDF: _segunda via da nota {numero}_.")
+    return Carried("a", f"nota {numero}", "em PDF e XML", f"Para ter o PDF: _segunda via da nota {numero}_.")
 
 
-def correio_do_mes(mes: str) -> Correio:
+def carried_month(mes: str) -> Carried:
     """A month such as "novembro de 2026", for the company's accountant."""
     fechamento = f"fechamento de {mes}"
-    return Correio("o", fechamento, "em planilha e com o link de tudo", f"Para ter aqui: _{fechamento}_.")
+    return Carried("o", fechamento, "em planilha e com o link de tudo", f"Para ter aqui: _{fechamento}_.")
 
 
-def ask_to_mail_month(empresa_id: int, mes: MesOuAno, email: str, pergunta: int) -> Mensagem:
-    """Ask before a month goes to the accountant; the button carries whose, which, where, and the question."""
+def ask_to_mail_month(empresa_id: int, mes: MesOuAno, email: str | None, pergunta: int) -> str | Mensagem:
+    """Ask before a month goes to the accountant; the button carries whose, which, where, and the question.
+
+    Where no mail goes the answer is in words alone, and the plan sends the month into the chat.
+    """
     sim = Botao(f"mandar_mes:{empresa_id}.{mes.prefixo[:-1]}:{pergunta}:{email}", "Mandar")
-    if len(sim.id) > _KEY_MAX:
-        return Mensagem(sem_contador())
+    if email is None or len(sim.id) > _KEY_MAX:
+        return (
+            "Por e-mail ao contador não vai: aqui falta o endereço dele, que quem cuida do cadastro põe, ou o servidor "
+            "de e-mail. O fechamento vai nesta conversa, com o link: é só encaminhar."
+        )
     return Mensagem(
         f"Mando o fechamento de {mes} para *{email}*? Vai a planilha, com um link para o PDF e o XML de cada nota.",
         (sim, Botao(f"nao_mandar:{empresa_id}", "Não")),
     )
 
 
-def sem_contador() -> str:
-    """No mail goes to an accountant; the month comes into the chat."""
-    return (
-        "Por e-mail ao contador não vai: aqui falta o endereço dele, que quem cuida do cadastro põe, ou o servidor de "
-        "e-mail. O fechamento vai nesta conversa, com o link: é só encaminhar."
-    )
-
-
-def email_a_caminho(o_que: Correio, email: str) -> Mensagem:
+def email_a_caminho(o_que: Carried, email: str) -> Mensagem:
     """A mail was asked for, and goes."""
     return Mensagem(f"Está indo: {o_que.nome} para {email}. Aviso quando sair.")
 
 
-def email_ja_pedido(o_que: Correio, email: str) -> Mensagem:
+def email_ja_pedido(o_que: Carried, email: str) -> Mensagem:
     """The same button once more: nothing goes twice."""
     return Mensagem(f"Esse e-mail já está pedido: {o_que.nome} para {email}. Não vai duas vezes.")
 
@@ -238,7 +236,7 @@ def mail_dropped() -> Mensagem:
     return Mensagem("Certo, não mandei.")
 
 
-def mail_without_server(o_que: Correio) -> Mensagem:
+def mail_without_server(o_que: Carried) -> Mensagem:
     """The server that took mails when it was asked is gone."""
     return Mensagem(f"Não mandei: o servidor de e-mail foi desligado. {o_que.aqui}")
 
@@ -248,12 +246,12 @@ def mail_limit() -> Mensagem:
     return Mensagem("Não mandei: sua empresa já mandou todos os e-mails de um dia. Amanhã dá.")
 
 
-def mail_sent(o_que: Correio, email: str) -> Mensagem:
+def mail_sent(o_que: Carried, email: str) -> Mensagem:
     """The mail server took it."""
-    return Mensagem(f"Saiu: {o_que}, {o_que.anexo}, foi para {email}.")
+    return Mensagem(f"Saiu: {o_que}, {o_que.attached}, foi para {email}.")
 
 
-def mail_failed(o_que: Correio, email: str, problema: Mapping[str, str]) -> Mensagem:
+def mail_failed(o_que: Carried, email: str, problema: Mapping[str, str]) -> Mensagem:
     """The mail server took it not, or nobody knows."""
     detalhe = problema.get("detalhe", "")
     match problema.get("codigo"):
@@ -266,10 +264,10 @@ def mail_failed(o_que: Correio, email: str, problema: Mapping[str, str]) -> Mens
     return Mensagem(f"O e-mail d{o_que} para {email} {por_que}. {o_que.aqui}")
 
 
-def email_demora(o_que: Correio, email: str) -> Mensagem:
+def email_demora(o_que: Carried, email: str) -> Mensagem:
     """The mail server cannot be reached; it is tried again."""
     return Mensagem(
-        f"O servidor de e-mail não responde. {o_que.artigo.upper()} {o_que.nome} para {email} continua na fila, e eu "
+        f"O servidor de e-mail não responde. {o_que.article.upper()} {o_que.nome} para {email} continua na fila, e eu "
         f"aviso quando sair. {o_que.aqui}"
     )
 

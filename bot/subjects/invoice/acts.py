@@ -323,10 +323,7 @@ async def _largest(pedido: Pedido, memory: Records, hoje: date) -> str:
 
 
 async def _month(pedido: Pedido, memory: Records, hoje: date) -> Answer:
-    """Return the month that is named; without one this month, in its first days the one that has just ended.
-
-    To the accountant nothing goes unasked; where no mail goes the plan sends the month into the chat.
-    """
+    """Return the month that is named; without one this month, in its first days the one that has just ended."""
     este = MesOuAno(hoje.year, hoje.month)
     periodo = pedido.quando.em(hoje) if pedido.quando else este.anterior if hoje.day <= JUST_ENDED else este
     if periodo.mes is None:
@@ -335,11 +332,7 @@ async def _month(pedido: Pedido, memory: Records, hoje: date) -> Answer:
         return records.fechamento_vazio(periodo)
     if pedido.contador:
         email = memory.empresa.email_contador if memory.mails else None
-        return (
-            pedidos.ask_to_mail_month(memory.empresa.id, periodo, email, randbelow(QUESTIONS))
-            if email
-            else pedidos.sem_contador()
-        )
+        return pedidos.ask_to_mail_month(memory.empresa.id, periodo, email, randbelow(QUESTIONS))
     asked = EnviarMes(memory.empresa.id, periodo.prefixo[:-1])
     return asked, replace(asked, formato="png")
 

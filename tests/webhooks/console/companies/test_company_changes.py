@@ -79,7 +79,7 @@ async def test_codes_people_and_channel_are_mended_on_the_page(office: Office, c
         assert (await _change(rita, company, "tirar-direito", pessoa=str(person)))[0] == 200
         await office.database.pool.execute("UPDATE empresa SET serie_rps = '900' WHERE id = $1", company)
         status, page = await _change(rita, company, "mudar-canal", canal="nacional", ambiente="homologacao")
-        assert (status, "Emissor Nacional" in page) == (200, True)
+        assert (status, "Emissor Nacional: em produção, até quando se sabe." in page) == (200, True)
         before = await office.database.pool.fetchval("SELECT versao FROM empresa WHERE id = $1", company)
         mended = {"razao_social": "PADARIA NOVA LTDA", "inscricao_municipal": "99-1", "regime": "simples"}
         mended["email_contador"] = "Contas@Escritorio.com.br"
