@@ -253,7 +253,7 @@ _NAME_LONG: Final = 38  # characters of a customer's name
 _PAPER, _INK, _SOFT, _BAR, _ALERT = "#ffffff", "#1c2624", "#5d6b68", "#0b6b62", "#b3261e"
 
 
-def picture_of(mes: Mes) -> bytes:
+def image_of(mes: Mes) -> bytes:
     """Return a picture of what stands: bars by day of the competence, and by customer, who paid most first."""
     from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 - few processes need it
 
@@ -403,7 +403,7 @@ async def file_of(mes: Mes, formato: Formato, fetch: Fetch) -> IO[bytes]:
     """Return one of the month's files, open at its beginning; the caller closes it."""
     if formato == "zip":
         return (await zip_of(mes, fetch)).arquivo
-    made = {"csv": csv_of, "xlsx": xlsx_of, "png": picture_of}[formato]
+    made = {"csv": csv_of, "xlsx": xlsx_of, "png": image_of}[formato]
     return io.BytesIO(await asyncio.to_thread(made, mes))
 
 

@@ -23,17 +23,17 @@ from gateway.mail.message import Mail, MailedFile
 from gateway.registry import Channels
 from gateway.whatsapp.errors import Failure
 from gateway.whatsapp.media import Uploaded
-from gateway.whatsapp.messages import DocumentoMidia, Mensagem, Picture, Texto
+from gateway.whatsapp.messages import DocumentoMidia, ImageMessage, Mensagem, Texto
 from operations.month import (
     MIME,
     PAGE_MIME,
     Mes,
     MonthError,
+    image_of,
     month_named,
     month_of,
     named,
     page_file,
-    picture_of,
     xlsx_of,
 )
 from persistence.batches import mailed_notes, records, suppression, work
@@ -140,7 +140,7 @@ class Attachments:
             if asked.formato == "png":
                 nome, picture = await _drawn(self._database, asked.empresa_id, asked.mes)
                 drawn = await self._messenger.upload_media(picture, MIME["png"], nome)
-                return Picture(drawn.media_id) if isinstance(drawn, Uploaded) else drawn
+                return ImageMessage(drawn.media_id) if isinstance(drawn, Uploaded) else drawn
             nome, workbook, said = await _closing(self._database, self._link, asked.empresa_id, asked.mes)
         except MonthError as error:
             return Texto(str(error))
@@ -156,7 +156,7 @@ async def _read(database: Database, empresa_id: int, month: str) -> Mes:
 
 async def _drawn(database: Database, empresa_id: int, month: str) -> tuple[str, bytes]:
     mes = await _read(database, empresa_id, month)
-    return f"{mes.nome}.png", await asyncio.to_thread(picture_of, mes)
+    return f"{mes.nome}.png", await asyncio.to_thread(image_of, mes)
 
 
 async def _closing(database: Database, link: MonthLink, empresa_id: int, month: str) -> tuple[str, bytes, str]:

@@ -189,7 +189,7 @@ class Door:
             return None
         return (await self._witness.look(connection)).restored_at
 
-    def signs_elsewhere(self, empresa: Empresa) -> bool:
+    def certificate_elsewhere(self, empresa: Empresa) -> bool:
         """Whether all that the company issues is signed where its channel keeps its certificate."""
         return self._channels.of(empresa.canal).natureza.holds_certificate and not empresa.mercado
 

@@ -78,7 +78,7 @@ class DocumentoMidia:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ImageMessage:
     """A picture (PNG or JPEG) that was uploaded before."""
 
     media_id: str
@@ -95,7 +95,7 @@ class Template:
     language: str = "pt_BR"
 
 
-Mensagem = Texto | ComBotoes | ListMessage | DocumentoMidia | Picture | Template
+Mensagem = Texto | ComBotoes | ListMessage | DocumentoMidia | ImageMessage | Template
 
 
 def to_json(mensagem: Mensagem, destinatario: str, outbox_id: str, *, reply_to: str | None = None) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _content(mensagem: Mensagem) -> dict[str, Any]:
             return {"type": "interactive", "interactive": _list(mensagem)}
         case DocumentoMidia():
             return {"type": "document", "document": _document(mensagem)}
-        case Picture():
+        case ImageMessage():
             return {"type": "image", "image": _media(mensagem)}
         case Template():
             return {"type": "template", "template": _template(mensagem)}
@@ -204,7 +204,7 @@ def _document(document: DocumentoMidia) -> dict[str, str]:
     return {**_media(document), "filename": require_text("file name", document.filename, limits.FILENAME)}
 
 
-def _media(media: DocumentoMidia | Picture) -> dict[str, str]:
+def _media(media: DocumentoMidia | ImageMessage) -> dict[str, str]:
     if not _MEDIA_ID.fullmatch(media.media_id):
         raise MensagemInvalida("the media id is not one of Meta")
     caption = {} if media.caption is None else {"caption": require_text("caption", media.caption, limits.CAPTION)}

@@ -184,7 +184,7 @@ async def test_the_picture_has_a_bar_for_each_day_and_customer_that_stands(datab
         replace(one, competencia=date(2026, 11, 1 + number % 28), documento=str(number)) for number in range(many)
     )
     off = replace(one, competencia=date(2026, 11, 30), situacao=SituacaoNota.CANCELADA)
-    picture = Image.open(io.BytesIO(month.picture_of(month.Mes(CNPJ, NOVEMBER, (*stand, off))))).convert("RGB")
+    picture = Image.open(io.BytesIO(month.image_of(month.Mes(CNPJ, NOVEMBER, (*stand, off))))).convert("RGB")
     assert picture.width == 1080
     bar = ImageColor.getrgb("#0b6b62")
     columns, rows = range(60, 1020), range(picture.height)

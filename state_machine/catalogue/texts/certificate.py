@@ -31,7 +31,7 @@ def sem_link(*, arquivo: bool) -> Mensagem:
     )
 
 
-def fica_no_emissor(empresa: str, *, arquivo: bool) -> Mensagem:
+def kept_elsewhere(empresa: str, *, arquivo: bool) -> Mensagem:
     """The company's channel keeps its certificate: no key is asked for here."""
     return Mensagem(
         f"{_RECEBIDO if arquivo else ''}O certificado de *{apara(empresa, _NOME_MAX)}* fica no emissor por onde as "
