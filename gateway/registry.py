@@ -19,6 +19,7 @@ from gateway.certificate.connections import Certificates
 from gateway.lines import CallKind, Lines
 from gateway.nacional import adapter as nacional
 from gateway.nacional.adn import CityParameters, Distribution
+from gateway.nacional.layouts import term
 from gateway.nacional.payload import left_out, unfit
 from gateway.nfe import adapter as nfe
 from gateway.paulistana import adapter as paulistana
@@ -35,7 +36,8 @@ class ChannelRow:
 
     ``unfit`` says in pt-BR what of a company's registration (its columns by name) keeps it from issuing there,
     and ``left_out``, given its services too, what its notes will lack although they are accepted;
-    ``missing`` likewise what of the installation's settings keeps every company from it. ``cities`` opens what is asked
+    ``missing`` likewise what of the installation's settings keeps every company from it, and ``term`` what it issues in
+    until when. ``cities`` opens what is asked
     for a city's agreement and rates, and ``documents`` what is asked for the documents that name a company, where there
     is such a thing.
     """
@@ -45,6 +47,7 @@ class ChannelRow:
     unfit: Callable[[Mapping[str, Any]], str | None] = lambda _company: None
     left_out: Callable[..., str | None] = lambda _company, _servicos, settings=None: None  # noqa: ARG005 - its name
     missing: Callable[[Any], str | None] = lambda _settings: None
+    term: Callable[..., str | None] = lambda _settings=None: None
     cities: Callable[[Surroundings], CityParameters] | None = None
     documents: Callable[[Surroundings], Distribution] | None = None
 
@@ -52,7 +55,7 @@ class ChannelRow:
 REGISTRY: Final[Mapping[str, ChannelRow]] = {
     "plugnotas": ChannelRow(plugnotas.NATUREZA, plugnotas.opened, missing=plugnotas.missing),
     "nacional": ChannelRow(
-        nacional.NATUREZA, nacional.opened, unfit, left_out, cities=CityParameters, documents=Distribution
+        nacional.NATUREZA, nacional.opened, unfit, left_out, term=term, cities=CityParameters, documents=Distribution
     ),
     "paulistana": ChannelRow(paulistana.NATUREZA, paulistana.opened, paulistana.unfit),
     **{
@@ -67,7 +70,10 @@ def rows_for(settings: Any, rows: Mapping[str, ChannelRow] = REGISTRY) -> Mappin
 
     The installation's own is left open: nothing starts without its settings, and companies may be registered before.
     """
-    rows = {name: replace(row, left_out=partial(row.left_out, settings=settings)) for name, row in rows.items()}
+    rows = {
+        name: replace(row, left_out=partial(row.left_out, settings=settings), term=partial(row.term, settings))
+        for name, row in rows.items()
+    }
     closed = {name: row.missing(settings) for name, row in rows.items() if name != settings.gateway}
     return {name: _closed(row, why) if (why := closed.get(name)) else row for name, row in rows.items()}
 

@@ -20,6 +20,7 @@ from persistence.people import channels, goods, services
 from persistence.people import companies as people
 from persistence.people.companies import Revogado
 from state_machine.documents import Endereco
+from state_machine.mailing.reading import NotAnAddressError, normalised
 from state_machine.protocol.channel import Canal, Natureza, TipoDocumento
 from state_machine.services.codes import APURACOES_IBSCBS, ATIVIDADES_SN, nbs, plain_digits
 from state_machine.values.documents import CNPJ, DocumentoInvalido
@@ -56,7 +57,7 @@ class CompanyForm:
     from now on. ``tributos_…``: the approximate burden, percentages such as "6". ``informa_im``: the note has its IM.
     ``apuracao_ibscbs`` (regApIBSCBSSN) and ``atividade_sn`` (cAtvSN of the main code) are of the layout of NT 009.
     ``nbs``, ``ind_op`` and ``class_trib`` are of a code of São Paulo's own list. ``mercado`` are its channels for goods
-    from now on ("nfe", "nfce"), each with its series and first number.
+    from now on ("nfe", "nfce"), each with its series and first number. An empty ``email_contador`` is forgotten.
     What is left out keeps the value that is stored, or takes the default if the company is new.
     """
 
@@ -83,6 +84,7 @@ class CompanyForm:
     nbs: str | None = None
     ind_op: str | None = None
     class_trib: str | None = None
+    email_contador: str | None = None
     mercado: tuple[str, ...] = ()
     inscricao_estadual: str | None = None
     serie_nfe: int | None = None
@@ -150,7 +152,11 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
         "class_trib": _code("--cclasstrib", form.class_trib, _six, "6 dígitos, como 000001"),
     }
     said = {name: value for name, value in columns.items() if value is not None}
-    return said if form.serie_rps is None else {**said, "serie_rps": form.serie_rps or None}, phones
+    if form.serie_rps is not None:
+        said["serie_rps"] = form.serie_rps or None
+    if form.email_contador is not None:
+        said["email_contador"] = _address(form.email_contador)
+    return said, phones
 
 
 def one_series(natureza: Natureza, serie: str) -> str:
@@ -371,6 +377,13 @@ def _percent(option: str, texto: str | None, most: Decimal = MAX_BURDEN, span: s
         raise _refusal(f"{option} é uma porcentagem, como 2.5") from error
     _require(rate.is_finite() and Decimal(0) <= rate <= most, f"{option} é uma porcentagem de {span}")
     return rate
+
+
+def _address(texto: str) -> str | None:
+    try:
+        return normalised(texto) if texto.strip() else None
+    except NotAnAddressError as error:
+        raise _refusal(f"o e-mail do contador {error}, como contato@exemplo.com.br") from error
 
 
 def _six(codigo: str) -> str:

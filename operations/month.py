@@ -1,4 +1,4 @@
-"""The month of a company for its accountant: a ZIP with the PDF and the XML of each note, and their list.
+"""The month of a company for its accountant: a ZIP with the PDF and the XML of each note, their list, and a picture.
 
 The month is the note's competence. Cancelled and replaced notes are there and marked, and count in no total.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import calendar
 import csv
 import hashlib
 import hmac
@@ -16,10 +17,13 @@ import re
 import shutil
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final, Literal
@@ -37,8 +41,9 @@ from state_machine.protocol.emission import Arquivo
 from state_machine.values.documents import CNPJ, DocumentoInvalido, formata_documento
 from state_machine.values.errors import ProsaError
 from state_machine.values.local_time import SAO_PAULO, MesOuAno
+from state_machine.values.money import formata_brl
 
-Formato = Literal["zip", "csv", "xlsx"]
+Formato = Literal["zip", "csv", "xlsx", "png"]
 Fetch = Callable[[int, Literal["pdf", "xml"]], Awaitable[object]]
 """Returns a note's document (``Arquivo``) by its emission, or anything else where it can't be had now."""
 
@@ -46,6 +51,7 @@ MIME: Final[dict[Formato, str]] = {
     "zip": "application/zip",
     "csv": "text/csv",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "png": "image/png",
 }
 PAGE_MIME: Final = "text/plain"  # of what stands in the place of a PDF; an XML is application/xml
 LINKS: Final = "/fechamento"  # below the public address; masked in ``telemetry/logs.py``
@@ -240,6 +246,93 @@ def xlsx_of(mes: Mes) -> bytes:
     return out.getvalue()
 
 
+_WIDTH: Final = 1080  # pixels; a phone shows a picture of the chat at about a third of it
+_EDGE, _DAYS_HIGH, _ROW_HIGH = 60, 260, 62  # pixels: around everything, of the longest bar of a day, of a customer
+_CUSTOMERS: Final = 8  # bars; the rest is one line
+_NAME_LONG: Final = 38  # characters of a customer's name
+_PAPER, _INK, _SOFT, _BAR, _ALERT = "#ffffff", "#1c2624", "#5d6b68", "#0b6b62", "#b3261e"
+
+
+def image_of(mes: Mes) -> bytes:
+    """Return a picture of what stands: bars by day of the competence, and by customer, who paid most first."""
+    from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 - few processes need it
+
+    days, ranked = _by_day_and_customer(mes)
+    shown, rest = ranked[:_CUSTOMERS], ranked[_CUSTOMERS:]
+    top = _EDGE + 150 + 50 * mes.practice
+    below = top + 60 + _DAYS_HIGH + 110
+    high = below + 60 + _ROW_HIGH * len(shown) + 50 * bool(rest) if shown else top + 40
+    image = Image.new("RGB", (_WIDTH, high + _EDGE), _PAPER)
+    draw = ImageDraw.Draw(image)
+    face = resources.files("barcode") / "fonts" / "DejaVuSansMono.ttf"  # Pillow's own face lacks accents
+
+    def write(x: int, y: int, said: str, *, size: int = 26, fill: str = _INK, anchor: str = "la") -> None:
+        draw.text((x, y), said, fill, _face(size), anchor)
+
+    @cache
+    def _face(size: int) -> ImageFont.FreeTypeFont:
+        return ImageFont.truetype(io.BytesIO(face.read_bytes()), size)
+
+    right, standing = _WIDTH - _EDGE, sum(nota.vale for nota in mes.notas)
+    write(_EDGE, _EDGE, str(mes.periodo).capitalize(), size=44)
+    said = f"{standing} {'nota' if standing == 1 else 'notas'} · {formata_brl(mes.total)}" if shown else "Nenhuma nota"
+    off = len(mes.notas) - standing
+    write(_EDGE, _EDGE + 72, said + (f" · sem {off} cancelada{'s' * (off > 1)}" if off else ""), size=28)
+    if mes.practice:
+        write(_EDGE, _EDGE + 124, "Homologação: notas sem valor fiscal", size=26, fill=_ALERT)
+    if shown:
+        _draw_days(draw, write, mes.periodo, days, top)
+        write(_EDGE, below, "Por cliente", fill=_SOFT)
+    for line, (nome, valor) in enumerate(shown):
+        y = below + 50 + line * _ROW_HIGH
+        write(_EDGE, y, nome if len(nome) <= _NAME_LONG else nome[: _NAME_LONG - 1] + "…", size=24)
+        write(right, y, formata_brl(valor), size=24, anchor="ra")
+        draw.rectangle((_EDGE, y + 34, _EDGE + max(4, int((right - _EDGE) * valor / shown[0][1])), y + 44), _BAR)
+    if rest:
+        more = f"mais {len(rest)} {'cliente' if len(rest) == 1 else 'clientes'}"
+        write(_EDGE, high - 40, more, size=24, fill=_SOFT)
+        write(
+            right,
+            high - 40,
+            formata_brl(sum((valor for _, valor in rest), Decimal())),
+            size=24,
+            fill=_SOFT,
+            anchor="ra",
+        )
+    out = io.BytesIO()
+    image.quantize(32).save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def _by_day_and_customer(mes: Mes) -> tuple[Counter[int], list[tuple[str, Decimal]]]:
+    """Sum what stands by day of the month, in centavos, and by customer in BRL, the largest first."""
+    days, customers, names = Counter[int](), dict[str, Decimal](), dict[str, str]()
+    for nota in (each for each in mes.notas if each.vale):
+        days[nota.competencia.day] += int(nota.valor * 100)
+        customers[nota.documento] = customers.get(nota.documento, Decimal()) + nota.valor
+        names[nota.documento] = " ".join(nota.cliente.split()) or nota.documento
+    return days, sorted(((names[each], soma) for each, soma in customers.items()), key=lambda each: -each[1])
+
+
+def _draw_days(draw: Any, write: Callable[..., None], periodo: MesOuAno, days: Counter[int], top: int) -> None:
+    """Draw a bar for each day, and the largest sum over its own."""
+    write(_EDGE, top, "Por dia", fill=_SOFT)
+    last = calendar.monthrange(periodo.ano, periodo.mes or 1)[1]
+    floor, slot, most = top + 100 + _DAYS_HIGH, (_WIDTH - 2 * _EDGE) / last, max(days.values())
+    for day in range(1, last + 1):
+        left = int(_EDGE + (day - 1) * slot)
+        if days[day]:
+            tall = max(4, _DAYS_HIGH * days[day] // most)
+            draw.rectangle((left + 3, floor - tall, int(left + slot) - 3, floor), _BAR)
+        if day == 1 or day % 5 == 0:
+            write(int(left + slot / 2), floor + 12, str(day), size=22, fill=_SOFT, anchor="ma")
+    draw.line((_EDGE, floor, _WIDTH - _EDGE, floor), _SOFT, 2)
+    best = _EDGE + (max(days, key=days.__getitem__) - 0.5) * slot
+    anchor = "lb" if best < _WIDTH / 4 else "rb" if best > _WIDTH * 3 / 4 else "mb"
+    beside = {"l": -slot / 2, "m": 0, "r": slot / 2}[anchor[0]]
+    write(int(best + beside), floor - _DAYS_HIGH - 10, formata_brl(Decimal(most) / 100), size=22, anchor=anchor)
+
+
 async def zip_of(mes: Mes, fetch: Fetch) -> MonthZip:
     """Return the ZIP: the list in both forms, each note's PDF and XML, and what is missing in a text of its own."""
     pack = MonthZip(SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - the caller closes it
@@ -310,7 +403,8 @@ async def file_of(mes: Mes, formato: Formato, fetch: Fetch) -> IO[bytes]:
     """Return one of the month's files, open at its beginning; the caller closes it."""
     if formato == "zip":
         return (await zip_of(mes, fetch)).arquivo
-    return io.BytesIO(csv_of(mes) if formato == "csv" else xlsx_of(mes))
+    made = {"csv": csv_of, "xlsx": xlsx_of, "png": image_of}[formato]
+    return io.BytesIO(await asyncio.to_thread(made, mes))
 
 
 async def close_month(database: Database, fetch: Fetch, *, cnpj: str, mes: str, para: Path) -> list[str]:
@@ -341,7 +435,7 @@ async def close_month(database: Database, fetch: Fetch, *, cnpj: str, mes: str, 
 
 def _written(mes: Mes, pack: MonthZip, para: Path) -> list[Path]:
     para.mkdir(parents=True, exist_ok=True)
-    paths = [para / f"{mes.nome}.{end}" for end in MIME]
+    paths = [para / f"{mes.nome}.{end}" for end in ("zip", "csv", "xlsx")]
     with pack.arquivo, paths[0].open("wb") as out:
         shutil.copyfileobj(pack.arquivo, out)
     paths[1].write_bytes(csv_of(mes))

@@ -337,7 +337,7 @@ def parse(payload: Mapping[str, Any]) -> OutboxMessage:
         case {"tipo": "arquivo", "emissao_id": int(emissao_id), "formato": "pdf" | "xml" as formato, "nome": str(nome)}:
             return EnviarArquivo(emissao_id, formato, nome, payload.get("legenda"))
         case {"tipo": "mes", "empresa_id": int(empresa_id), "mes": str(mes)}:
-            return EnviarMes(empresa_id, mes)
+            return EnviarMes(empresa_id, mes, "png" if payload.get("formato") == "png" else "xlsx")
         case {"tipo": "link", "texto": str(texto), "link": str(link), "selado": str(selado)}:
             return EnviarLink(texto, link, selado)
         case _:

@@ -166,6 +166,9 @@ def empresa_add(
             help="Canal nacional: a nota leva a inscrição municipal, que a cidade registrou no CNC; ou não (padrão).",
         ),
     ] = None,
+    email_contador: Annotated[
+        str | None, typer.Option(help='E-mail que recebe o fechamento do mês, quando a pessoa pede; "" esquece.')
+    ] = None,
 ) -> None:
     """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza o que for dito."""
     from bot.operator.doctor import layout_of
@@ -214,6 +217,7 @@ def empresa_add(
         nbs=nbs,
         ind_op=cindop,
         class_trib=cclasstrib,
+        email_contador=email_contador,
     )
 
     async def work(database: Database) -> list[str]:

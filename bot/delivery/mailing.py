@@ -23,8 +23,19 @@ from gateway.mail.message import Mail, MailedFile
 from gateway.registry import Channels
 from gateway.whatsapp.errors import Failure
 from gateway.whatsapp.media import Uploaded
-from gateway.whatsapp.messages import DocumentoMidia, Mensagem, Texto
-from operations.month import MIME, PAGE_MIME, MonthError, month_named, month_of, named, page_file, xlsx_of
+from gateway.whatsapp.messages import DocumentoMidia, ImageMessage, Mensagem, Texto
+from operations.month import (
+    MIME,
+    PAGE_MIME,
+    Mes,
+    MonthError,
+    image_of,
+    month_named,
+    month_of,
+    named,
+    page_file,
+    xlsx_of,
+)
 from persistence.batches import mailed_notes, records, suppression, work
 from persistence.batches.work import TakenBatch
 from persistence.db.connection import Connection
@@ -91,15 +102,19 @@ class Documents:
         return fetched
 
 
+MonthLink = Callable[[int, MesOuAno], str | None]
+"""Returns the address of a company's ZIP of a month, ``None`` where there is none."""
+
+
 class Attachments:
-    """Documents as messages. ``link`` returns the address of a month's ZIP, ``None`` where there is none."""
+    """Documents as messages."""
 
     def __init__(
         self,
         database: Database,
         documents: Documents,
         messenger: Messenger,
-        link: Callable[[int, MesOuAno], str | None],
+        link: MonthLink,
     ) -> None:
         self._database = database
         self._documents = documents
@@ -120,35 +135,62 @@ class Attachments:
         return DocumentoMidia(uploaded.media_id, arquivo.nome, arquivo.legenda)
 
     async def month(self, asked: EnviarMes) -> Mensagem | Failure:
-        """Return a company's month as a message, as it stands now."""
+        """Return a company's month as a message, as it stands now: the workbook, or the picture."""
         try:
-            async with self._database.alone() as connection:
-                empresa, _ = await get_company(connection, asked.empresa_id)
-                mes = await month_of(connection, empresa.id, empresa.cnpj, month_named(asked.mes))
+            if asked.formato == "png":
+                nome, picture = await _drawn(self._database, asked.empresa_id, asked.mes)
+                drawn = await self._messenger.upload_media(picture, MIME["png"], nome)
+                return ImageMessage(drawn.media_id) if isinstance(drawn, Uploaded) else drawn
+            nome, workbook, said = await _closing(self._database, self._link, asked.empresa_id, asked.mes)
         except MonthError as error:
             return Texto(str(error))
-        workbook, nome = await asyncio.to_thread(xlsx_of, mes), f"{mes.nome}.{asked.formato}"
         uploaded = await self._messenger.upload_media(workbook, MIME[asked.formato], nome)
-        if not isinstance(uploaded, Uploaded):
-            return uploaded
-        standing = sum(nota.vale for nota in mes.notas)
-        link = self._link(empresa.id, mes.periodo)
-        said = fechamento(mes.periodo, Emitidas(standing, mes.total), len(mes.notas) - standing, link)
-        return DocumentoMidia(uploaded.media_id, nome, said)
+        return DocumentoMidia(uploaded.media_id, nome, said) if isinstance(uploaded, Uploaded) else uploaded
+
+
+async def _read(database: Database, empresa_id: int, month: str) -> Mes:
+    async with database.alone() as connection:
+        empresa, _ = await get_company(connection, empresa_id)
+        return await month_of(connection, empresa.id, empresa.cnpj, month_named(month))
+
+
+async def _drawn(database: Database, empresa_id: int, month: str) -> tuple[str, bytes]:
+    mes = await _read(database, empresa_id, month)
+    return f"{mes.nome}.png", await asyncio.to_thread(image_of, mes)
+
+
+async def _closing(database: Database, link: MonthLink, empresa_id: int, month: str) -> tuple[str, bytes, str]:
+    """Return the name and the bytes of a month's workbook as it stands now, and what is said of it."""
+    mes = await _read(database, empresa_id, month)
+    standing, address = sum(nota.vale for nota in mes.notas), link(empresa_id, mes.periodo)
+    said = fechamento(mes.periodo, Emitidas(standing, mes.total), len(mes.notas) - standing, address)
+    return f"{mes.nome}.xlsx", await asyncio.to_thread(xlsx_of, mes), said
 
 
 FORMATS: Final[tuple[Literal["pdf", "xml"], ...]] = ("pdf", "xml")
 
 
 class NoteFiles:
-    """Gets them ready, each from our store or else from the gateway."""
+    """Gets them ready, each from our store or else from the gateway; a month as it stands now."""
 
-    def __init__(self, database: Database, documents: Documents) -> None:
+    def __init__(self, database: Database, documents: Documents, link: MonthLink) -> None:
         self._database = database
         self._documents = documents
+        self._link = link
 
-    async def of(self, notas: Sequence[Mapping[str, Any]]) -> tuple[MailedFile, ...] | MailIncomplete:
-        """Return both files of each note (``emissao_id``, ``numero``), or why the mail cannot go."""
+    async def of(self, notas: Sequence[Mapping[str, Any]]) -> tuple[tuple[MailedFile, ...], str] | MailIncomplete:
+        """Return both files of each note (``emissao_id``, ``numero``), or why the mail cannot go.
+
+        Of a month (``empresa_id``, ``mes``): the workbook, and what the mail says of it.
+        """
+        if notas and "mes" in notas[0]:
+            try:
+                nome, workbook, said = await _closing(
+                    self._database, self._link, notas[0]["empresa_id"], notas[0]["mes"]
+                )
+            except MonthError:
+                return MailIncomplete(final=True)
+            return (MailedFile(nome, MIME["xlsx"], workbook),), said.replace("*", "")
         async with self._database.alone() as connection:
             if not await mailed_notes.stand(connection, [nota["emissao_id"] for nota in notas]):
                 return MailIncomplete(final=True)
@@ -160,7 +202,7 @@ class NoteFiles:
                     return MailIncomplete()
                 name = named(file_name(nota["numero"], formato), documento)
                 files.append(MailedFile(name, documento.mime, documento.conteudo))
-        return tuple(files)
+        return tuple(files), ""
 
 
 CONCURRENCY: Final = 2  # batches at a time in one process: two lines to the mail server
@@ -254,10 +296,10 @@ class Mailing:
                 row = await work.next_row(connection, batch, self._policy.domain, self._policy.per_minute)
             if row is None:
                 return IDLE, None
-            files = await self._files.of(row.notas) if row.notas else ()
+            found = await self._files.of(row.notas) if row.notas else ((), "")
             if time.monotonic() - asked > SEND_WITHIN and not await self.renew(batch):
                 return IDLE, None
-            outcome = files if isinstance(files, MailIncomplete) else await line.send(self._mail(batch, row, files))
+            outcome = found if isinstance(found, MailIncomplete) else await line.send(self._mail(batch, row, *found))
             self._metrics.mails.labels(type(outcome).__name__.removeprefix("Mail").lower()).inc()
             settled = settle(outcome, row.attempts, row.incertas, self._policy.ladder, self._policy.unknown)
             async with self._database.transaction() as connection:
@@ -267,10 +309,11 @@ class Mailing:
                 return IDLE, outcome.why
         return timedelta(0), None
 
-    def _mail(self, batch: TakenBatch, row: Any, files: tuple[MailedFile, ...]) -> Mail:
+    def _mail(self, batch: TakenBatch, row: Any, files: tuple[MailedFile, ...], below: str) -> Mail:
         assunto, texto = text_of(batch.assunto, batch.mensagem, row.dados)
         sair = suppression.address(self._policy.public_url, row.token)
-        said = (assunto, texto, reason(batch.empresa), sair)
+        why = reason(batch.empresa, contador=bool(below))
+        said = (assunto, "\n\n".join(filter(None, (texto, below))), why, sair)
         return Mail(row.external_id, self._policy.sender, batch.empresa, row.email, *said, files)
 
 
@@ -285,7 +328,9 @@ async def _tell(connection: Connection, lote_id: int, *, waits: bool = False) ->
     row = next(iter(await records.rows(connection, lote_id, 0, 1)), None) if conversa else None
     if conversa is None or row is None or not row.notas:  # a list's, or erased
         return
-    nota = (row.notas[0]["numero"], row.email)
+    carried = row.notas[0]
+    kind = pedidos.carried_month if "mes" in carried else pedidos.carried_note
+    nota = (kind(carried["numero"]), row.email)
     if waits:
         said = pedidos.email_demora(*nota)
     elif row.estado == EstadoLinha.DONE:

@@ -39,6 +39,7 @@ from gateway.whatsapp.limits import MensagemInvalida
 from gateway.whatsapp.messages import (
     ComBotoes,
     DocumentoMidia,
+    ImageMessage,
     ListMessage,
     ListRow,
     ListSection,
@@ -425,7 +426,7 @@ def may_mislead(mensagem: Mensagem) -> bool:
     match mensagem:
         case Texto(body) | ComBotoes(body) | ListMessage(body):
             return "R$" in body or body.startswith(GREETING)
-        case DocumentoMidia():
+        case DocumentoMidia() | ImageMessage():
             return True
         case Template():
             return False
@@ -440,7 +441,7 @@ def with_mark(mensagem: Mensagem) -> Mensagem:
             return Texto(_under(body, limits.TEXT_BODY))
         case ComBotoes() | ListMessage():
             return replace(mensagem, footer=AVISO)
-        case DocumentoMidia(caption=caption):
+        case DocumentoMidia(caption=caption) | ImageMessage(caption=caption):
             return replace(mensagem, caption=_under(caption, limits.CAPTION) if caption else AVISO)
         case Template():
             return mensagem  # its words are Meta's to approve

@@ -189,6 +189,10 @@ class Door:
             return None
         return (await self._witness.look(connection)).restored_at
 
+    def certificate_elsewhere(self, empresa: Empresa) -> bool:
+        """Whether all that the company issues is signed where its channel keeps its certificate."""
+        return self._channels.of(empresa.canal).natureza.holds_certificate and not empresa.mercado
+
     def channel(self, empresa: Empresa) -> str:
         """Return the channel and environment where this company issues now, as a confirmed text holds them."""
         return _written(empresa.canal, self._channels.environment(empresa.canal))

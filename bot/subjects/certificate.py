@@ -83,6 +83,8 @@ class Certificate:
         empresa = await conversations.issuer(connection, turn.chegada.contato)
         if empresa is None or turn.conversa.telefone is None:
             return textos.sem_direito(arquivo=arquivo)
+        if self._r.door.certificate_elsewhere(empresa):
+            return textos.kept_elsewhere(empresa.razao_social, arquivo=arquivo)
         if not self._offers:
             return textos.sem_link(arquivo=arquivo)
         made = await certificate_links.make(

@@ -1,4 +1,4 @@
-"""A note for its customer: words to forward, and a mail, which the button under its question lets go, once."""
+"""A note for its customer, a month for the accountant: mails that the button under their question lets go, once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Sequence
 from functools import partial
 from secrets import randbelow
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -20,6 +20,7 @@ from bot.subjects.invoice.acts import QUESTIONS
 from bot.subjects.invoice.clients import LONGEST_ID
 from bot.subjects.invoice.facts import environment
 from extractor.requests.requests import as_number
+from operations.month import month_named
 from persistence.audit import records as audit
 from persistence.batches import records
 from persistence.conversations import conversations
@@ -31,7 +32,7 @@ from persistence.people.companies import Empresa
 from persistence.queue import outbox
 from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
-from state_machine.catalogue.requests import LISTADAS, NotaListada
+from state_machine.catalogue.requests import LISTADAS, Carried, NotaListada
 from state_machine.invoice.session import Mensagem
 from state_machine.mailing.delivery import TipoLote
 from state_machine.mailing.reading import ASSUNTO, MENSAGEM, REVISAO, MailedNote, normalised, words
@@ -47,7 +48,7 @@ class NoteMail:
     """Takes the button under a new note, and those of the question, which the invoice's subject asks, too."""
 
     shows_reading = True
-    actions: frozenset[str] = frozenset({"mandar_cliente", "mandar_email", "nao_mandar"})
+    actions: frozenset[str] = frozenset({"mandar_cliente", "mandar_email", "mandar_mes", "nao_mandar"})
     deadlines: tuple[Deadline, ...] = ()
 
     def __init__(self, resources: Resources) -> None:
@@ -73,7 +74,11 @@ class NoteMail:
             elif empresa is not None and toque.acao == "mandar_cliente":
                 said, sessao = await self._for_customer(connection, turn.lease.lane, empresa, toque)
             elif empresa is not None:
-                chave, answer = await self._agreed(connection, turn.lease.lane, empresa, toque)
+                month = toque.acao == "mandar_mes"
+                agreed = (
+                    self._month(connection, empresa, toque) if month else self._note(connection, turn, empresa, toque)
+                )
+                chave, answer = await agreed
                 said = (answer,)
             if chave is not None or voz is not Voice.SILENT:
                 said = (messages.devagar(),) if chave is None and voz is Voice.NOTICE else said
@@ -105,20 +110,57 @@ class NoteMail:
             return (words_of_it,), nota.sessao
         return (words_of_it, pedidos.ask_to_mail(nota, address, randbelow(QUESTIONS))), nota.sessao
 
-    async def _agreed(
-        self, connection: Connection, lane: str, empresa: Empresa, toque: Toque
+    async def _month(self, connection: Connection, empresa: Empresa, toque: Toque) -> tuple[str | None, Mensagem]:
+        """Let the company's month go to the address that it has still."""
+        whose, _, month = toque.sessao_id.partition(".")
+        email = empresa.email_contador
+        if toque.revisao is None or whose != str(empresa.id) or email is None or email != toque.escolha:
+            return None, messages.nada_a_confirmar()
+        periodo = month_named(month)
+        said = {ASSUNTO: f"Fechamento de {periodo}", MENSAGEM: f"Olá!\n\nSegue o fechamento de {periodo}, em planilha."}
+        content = {"empresa_id": empresa.id, "mes": month, "numero": str(periodo)}
+        nome = f"fechamento {month} pelo WhatsApp"
+        carried = pedidos.carried_month(str(periodo))
+        ambiente = empresa.canal.ambiente or environment(self._r.door.channel(empresa))
+        practice, question = ambiente == Ambiente.HOMOLOGACAO, f"{month}:{toque.revisao}"
+        return await self._goes(connection, empresa, carried, nome, question, email, said, [content], practice=practice)
+
+    async def _note(
+        self, connection: Connection, turn: Turn, empresa: Empresa, toque: Toque
     ) -> tuple[str | None, Mensagem]:
-        """Let the mail go; returns the key of the answer where it goes from now on, and what to say."""
+        """Let the note that was asked about go, while it stands."""
+        lane = turn.lease.lane
         nota = await _asked_about(connection, lane, empresa, toque) if toque.revisao is not None else None
         if nota is None or nota.numero is None:
             return None, messages.nada_a_confirmar()
         if nota.cancelada:
             return None, pedidos.mensagem(pedidos.email_de_cancelada(nota), em_aberto=False)
-        if self._r.emails is None:
-            return None, pedidos.mail_without_server(nota.numero)
+        said = words(_month_of(nota), [MailedNote(nota.emissao_id, nota.numero, nota.valor)], None)
+        content = {"emissao_id": nota.emissao_id, "numero": nota.numero}
+        carried, nome = pedidos.carried_note(nota.numero), f"nota {nota.numero} pelo WhatsApp"
+        question = f"{nota.emissao_id}:{toque.revisao}"
         email = normalised(toque.escolha)
-        sha256 = hashlib.sha256(f"{nota.emissao_id}:{toque.revisao}:{email}".encode()).hexdigest()
-        nome = f"nota {nota.numero} pelo WhatsApp"
+        kept = await notes.document(connection, nota.emissao_id, "pdf")
+        practice = (kept.canal.ambiente or environment(self._r.door.channel(empresa))) == Ambiente.HOMOLOGACAO
+        return await self._goes(connection, empresa, carried, nome, question, email, said, [content], practice=practice)
+
+    async def _goes(
+        self,
+        connection: Connection,
+        empresa: Empresa,
+        carried: Carried,
+        nome: str,
+        question: str,
+        email: str,
+        said: dict[str, str],
+        notas: list[dict[str, Any]],
+        *,
+        practice: bool,
+    ) -> tuple[str | None, Mensagem]:
+        """Let one mail go; returns the key of the answer where it goes from now on, and what to say."""
+        if self._r.emails is None:
+            return None, pedidos.mail_without_server(carried)
+        sha256 = hashlib.sha256(f"{question}:{email}".encode()).hexdigest()
         values = {
             "empresa_id": empresa.id,
             "tipo": TipoLote.ENVIO,
@@ -131,13 +173,11 @@ class NoteMail:
         day = await records.of_a_day(connection, empresa.id, records.HANDED_OVER)
         if known is None and 0 < self._r.emails <= day.quantos:
             return None, pedidos.mail_limit()
-        kept = await notes.document(connection, nota.emissao_id, "pdf")
-        ambiente = kept.canal.ambiente or environment(self._r.door.channel(empresa))
-        notas = [{"emissao_id": nota.emissao_id, "numero": nota.numero}]
-        row = {"email": email, "dados": _words(nota, practice=ambiente == Ambiente.HOMOLOGACAO), "notas": notas}
-        lote, new = await records.single(connection, values, row)
+        if practice:
+            said = {ASSUNTO: f"{AVISO}. {said[ASSUNTO]}", MENSAGEM: f"{AVISO}.\n\n{said[MENSAGEM]}"}
+        lote, new = await records.single(connection, values, {"email": email, "dados": said, "notas": notas})
         if lote is None or not new:
-            return None, pedidos.email_ja_pedido(nota.numero, email)
+            return None, pedidos.email_ja_pedido(carried, email)
         await audit.write(
             connection,
             staff_id=None,
@@ -146,7 +186,7 @@ class NoteMail:
             alvo=f"lote {lote.id}",
             empresa_id=empresa.id,
         )
-        return asked_for(lote.id), pedidos.email_a_caminho(nota.numero, email)
+        return asked_for(lote.id), pedidos.email_a_caminho(carried, email)
 
 
 async def _asked_about(connection: Connection, lane: str, empresa: Empresa, toque: Toque) -> NotaListada | None:
@@ -161,9 +201,6 @@ async def _asked_about(connection: Connection, lane: str, empresa: Empresa, toqu
     return None
 
 
-def _words(nota: NotaListada, *, practice: bool) -> dict[str, str]:
+def _month_of(nota: NotaListada) -> MesOuAno:
     day = nota.competencia or nota.em.astimezone(SAO_PAULO)
-    said = words(MesOuAno(day.year, day.month), [MailedNote(nota.emissao_id, nota.numero or "", nota.valor)], None)
-    if practice:
-        said = {ASSUNTO: f"{AVISO}. {said[ASSUNTO]}", MENSAGEM: f"{AVISO}.\n\n{said[MENSAGEM]}"}
-    return said
+    return MesOuAno(day.year, day.month)

@@ -120,7 +120,7 @@ class Pumps(dict[str, Pump[Any]]):
         works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics, address, practice.mark)
         works["webhooks"] = Hooks(database, cofre, Guarded(stores.settings.webhook_redes_permitidas), stores.metrics)
         if stores.settings.smtp_url.get_secret_value():
-            works["mailing"] = _mailing(stores, NoteFiles(database, documents))
+            works["mailing"] = _mailing(stores, NoteFiles(database, documents, month_link))
         super().__init__({name: _pump(name, work) for name, work in works.items()})
         self.hints = Hints(database, stores.lanes, orders, self.ring)
 

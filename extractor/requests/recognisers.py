@@ -295,7 +295,7 @@ _FOR_ME: Final = r"(?:me |ai |pra mim |por favor ){0,2}"
 _THE_LAST: Final = r"(?:(?:a|essa|aquela|ultima|minha) ){0,2}"
 _WHICH: Final = rf"(?: (?:fiscal|{SHOWN})){{0,2}}"
 _OTHER_COPY: Final = r"(?:chaves?|placas?|carteir\w+|documentos?|certid\w+|diplomas?|crachas?|cartao|rg|cnh|boleto)\b"
-_ACCOUNTANT: Final = r"(?:contador|contadora|contabilidade)\b"
+ACCOUNTANT: Final = r"(?:contador|contadora|contabilidade)\b"
 AGAIN: Final = r"(?:de novo|outra vez|novamente)"
 # What the limit is for everybody is a question; how much of it is used or left is in the company's own records.
 _USED: Final = r"(?:falta\w*|rest\w+|sobr\w+|cabe|usei|meu|perto|longe|passei|estour\w+)"
@@ -322,7 +322,7 @@ REQUESTS: Final[tuple[Recogniser[RequestKind, Text], ...]] = (
         Cued(
             "con exp fec pla rel tod",
             rf"\b(?:relatorio|fechamento|planilha|exporta\w*)\b[^.\n]{{0,40}}(?:{PERIOD})",
-            rf"\b(?:relatorio|fechamento|planilha|exporta\w*|notas|xmls|pdfs|tudo)\b[^.\n]{{0,30}}\b{_ACCOUNTANT}",
+            rf"\b(?:relatorio|fechamento|planilha|exporta\w*|notas|xmls|pdfs|tudo)\b[^.\n]{{0,30}}\b{ACCOUNTANT}",
             r"\b(?:todos os|todas as) (?:xmls?|pdfs?|danfs?es?)\b",
         ),
         carries=("quando",),

@@ -71,7 +71,7 @@ class Pedido:
     """A request, and what it names: an invoice by its number, kinds of files, clients as called, a month or a year.
 
     ``inteiro``: no word of the turn says anything else. ``documento`` is a client's, bare. ``emails``: where a mail
-    shall go, as they were written.
+    shall go, as they were written. ``contador``: it is for the accountant.
     """
 
     tipo: RequestKind
@@ -82,6 +82,7 @@ class Pedido:
     inteiro: bool = field(default=False, compare=False)
     documento: str | None = None
     emails: tuple[str, ...] = ()
+    contador: bool = False
 
     @property
     def cliente(self) -> str | None:
@@ -93,6 +94,7 @@ _NUMBERED: Final = re.compile(table.NUMBER)
 _FILES: Final = re.compile(r"\b(?:pdf|xml)\b")
 _OF_FILE: Final = re.compile(rf"\b(?:pdf|xml|danfs?e) d[ao] (?:numero |n[.o°º]? ?)?(?P<n>{table.SHOWN})\b(?![.,/]\d)")
 _PERIOD: Final = re.compile(table.PERIOD)
+_FOR_ACCOUNTANT: Final = re.compile(rf"\b{table.ACCOUNTANT}")
 _ONLY_BY_WORDS: Final = frozenset({RequestKind.CLIENTES, RequestKind.MAIOR})  # no model has a name for these
 _DATED: Final = frozenset(row.wants for row in table.REQUESTS if "quando" in row.carries) | _ONLY_BY_WORDS
 _SOME_DOCUMENT: Final = re.compile(r"(?<![\w./-])[\w./-]{11,20}(?![\w./-])")
@@ -168,6 +170,13 @@ def read_request(texto: str, named: str | None = None, alvo: str | None = None) 
 
     ``named`` is what a model says that the whole turn asks for, and ``alvo`` the words for its note, period or client.
     """
+    pedido = _read(texto, named, alvo)
+    if pedido is None or pedido.tipo is not RequestKind.FECHAMENTO:
+        return pedido
+    return replace(pedido, contador=_FOR_ACCOUNTANT.search(read(texto).plain) is not None)
+
+
+def _read(texto: str, named: str | None, alvo: str | None) -> Pedido | None:
     text = read(texto)
     found = _only_asks(texto, text) or _asks_among(texto, text)
     tipo = next((each for each in RequestKind if each == named), None)

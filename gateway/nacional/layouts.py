@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -23,6 +23,7 @@ from lxml import etree
 from state_machine.protocol.channel import Ambiente, Leiaute
 from state_machine.protocol.emission import Rejected
 from state_machine.services.codes import ATIVIDADES_SN
+from state_machine.values.local_time import SAO_PAULO
 
 _XS: Final = "{http://www.w3.org/2001/XMLSchema}"
 COMPLEX: Final = "tiposComplexos_v1.01.xsd"
@@ -283,6 +284,21 @@ def nt009_from(settings: Any, ambiente: Ambiente) -> date | None:
         chosen: date = settings.nacional_nt009_producao
         return chosen
     return None if _elsewhere(settings, ambiente) else NT009[ambiente]
+
+
+def term(settings: Any = None, hoje: date | None = None) -> str | None:
+    """Say in pt-BR in which layout the channel issues until when, by environment; nothing without settings."""
+    if settings is None:
+        return None
+    parts, hoje = [], hoje or datetime.now(SAO_PAULO).date()
+    for ambiente, nome in ((Ambiente.PRODUCAO, "em produção"), (Ambiente.HOMOLOGACAO, "em homologação")):
+        begins = nt009_from(settings, ambiente)
+        if begins is None or begins <= hoje:
+            parts.append(f"{nome}, o leiaute da NT 009" if begins else f"{nome}, o do servidor configurado")
+        else:
+            last = begins - timedelta(days=1)
+            parts.append(f"{nome}, o leiaute 1.01 até {last:%d/%m/%Y} e o da NT 009 a partir de {begins:%d/%m/%Y}")
+    return "; ".join(parts)
 
 
 def layout_for(

@@ -69,6 +69,8 @@ SERVICE: Final = "https://nfews.prefeitura.sp.gov.br/lotenfe.asmx"
 _DAYS_BACK: Final = 8  # of the second look: an emission is asked about for seven days
 _MOST_PAGES: Final = 100  # of it; more notes than that hide ours
 _TRIES: Final = 3  # of a page
+_PATIENCE: Final = 5.0  # seconds that the city may ask to wait between them
+_TOGETHER: Final = 8  # pages asked for at once, of a company that has many
 _NO_TEST: Final = NotSent(
     "the city has no test host: EnvioRPS leaves in producao only",
     texto="a sua empresa está em homologação, e São Paulo não tem ambiente de testes. Quem cuida do cadastro passa a "
@@ -248,15 +250,16 @@ class Paulistana:
 
     async def _pages(self, cnpj: str) -> Sequence[Nota] | CannotTell:
         hoje = self._today(self._clock())
-        page: str | None = "1"
-        seen: list[Nota] = []
-        for _ in range(_MOST_PAGES):
-            told = await self.listing(cnpj, hoje - timedelta(days=_DAYS_BACK), hoje, page)
-            if isinstance(told, CannotTell):
-                return told
-            seen += told.notas
-            if (page := told.seguinte) is None:
-                return seen
+        desde, seen, first, together = hoje - timedelta(days=_DAYS_BACK), list[Nota](), 1, 1
+        while first <= _MOST_PAGES:
+            pages = (self.listing(cnpj, desde, hoje, str(page)) for page in range(first, first + together))
+            for told in await asyncio.gather(*pages):  # beyond the last one there is an empty page
+                if isinstance(told, CannotTell):
+                    return told
+                seen += told.notas
+                if told.seguinte is None:
+                    return seen
+            first, together = first + together, min(2 * together, _TOGETHER)
         return CannotTell("the city lists more notes than are read")
 
     async def whole(self, prestador: str, nota: Nota) -> Found:  # noqa: ARG002 - port
@@ -307,8 +310,9 @@ class Paulistana:
         for _ in range(_TRIES):
             result = await self._asked(prestador, "ConsultaNFeEmitidas", {"periodo": prestador, **span})
             told = outcome.listing(result, prestador, page)
-            if not isinstance(told, CannotTell) or (told.retry_after, told.texto) != (None, None):
+            if not isinstance(told, CannotTell) or told.texto or (told.retry_after or 0.0) > _PATIENCE:
                 break
+            await asyncio.sleep(told.retry_after or 0.0)
         return told
 
     async def trial(self, intent: Documento, agora: datetime) -> Rejected | CannotTell | None:

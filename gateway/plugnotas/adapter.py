@@ -271,7 +271,7 @@ def _text(element: ET.Element) -> str:
 
 
 _JSON = {"content-type": "application/json"}
-NATUREZA = Natureza(lists_by="days", numbers="company", webhook=True)
+NATUREZA = Natureza(lists_by="days", numbers="company", webhook=True, holds_certificate=True)
 _ID = re.compile(r"[\w-]{1,100}")  # ids come from outside and become part of a path
 
 

@@ -78,6 +78,14 @@ class DocumentoMidia:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageMessage:
+    """A picture (PNG or JPEG) that was uploaded before."""
+
+    media_id: str
+    caption: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Template:
     """An approved template, the only thing that may go out after 24 hours of silence."""
 
@@ -87,7 +95,7 @@ class Template:
     language: str = "pt_BR"
 
 
-Mensagem = Texto | ComBotoes | ListMessage | DocumentoMidia | Template
+Mensagem = Texto | ComBotoes | ListMessage | DocumentoMidia | ImageMessage | Template
 
 
 def to_json(mensagem: Mensagem, destinatario: str, outbox_id: str, *, reply_to: str | None = None) -> dict[str, Any]:
@@ -129,6 +137,8 @@ def _content(mensagem: Mensagem) -> dict[str, Any]:
             return {"type": "interactive", "interactive": _list(mensagem)}
         case DocumentoMidia():
             return {"type": "document", "document": _document(mensagem)}
+        case ImageMessage():
+            return {"type": "image", "image": _media(mensagem)}
         case Template():
             return {"type": "template", "template": _template(mensagem)}
         case _:
@@ -191,12 +201,14 @@ def _row(row: ListRow) -> dict[str, str]:
 
 
 def _document(document: DocumentoMidia) -> dict[str, str]:
-    if not _MEDIA_ID.fullmatch(document.media_id):
+    return {**_media(document), "filename": require_text("file name", document.filename, limits.FILENAME)}
+
+
+def _media(media: DocumentoMidia | ImageMessage) -> dict[str, str]:
+    if not _MEDIA_ID.fullmatch(media.media_id):
         raise MensagemInvalida("the media id is not one of Meta")
-    body = {"id": document.media_id, "filename": require_text("file name", document.filename, limits.FILENAME)}
-    if document.caption is not None:
-        body["caption"] = require_text("caption", document.caption, limits.CAPTION)
-    return body
+    caption = {} if media.caption is None else {"caption": require_text("caption", media.caption, limits.CAPTION)}
+    return {"id": media.media_id, **caption}
 
 
 def _template(template: Template) -> dict[str, Any]:

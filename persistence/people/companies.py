@@ -75,6 +75,7 @@ class Empresa:
     the normal regime. ``informa_im``: its inscription is said, since the city has it in the national register.
     ``apuracao_ibscbs``: how a company of the Simples pays IBS and CBS (regApIBSCBSSN).
     ``nbs``, ``ind_op``, ``class_trib``: cNBS, cIndOp and cClassTrib of its one code, where a city's own list has it.
+    ``email_contador``: where its month goes by mail, normalised.
     ``servicos``: its codes of the national list, the main one first; none where its channel takes no such list.
     ``canal``: by which it issues its services. ``comercio``: what it says as a seller of goods, if it is one.
     """
@@ -102,6 +103,7 @@ class Empresa:
     nbs: str | None = None
     ind_op: str | None = None
     class_trib: str | None = None
+    email_contador: str | None = None
     servicos: tuple[Servico, ...] = ()
     canal: Canal = Canal()  # noqa: RUF009 - frozen
     comercio: Comercio | None = None

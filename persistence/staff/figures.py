@@ -222,8 +222,9 @@ async def per_day(connection: Connection, alcance: Alcance, since: timedelta) ->
 
 
 async def refusals(connection: Connection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
-    """Count what the authority refused, by its code, the commonest first."""
-    statement = sa.select(CODE, sa.func.count()).where(
+    """Count what the authority refused, by its code, the commonest first; of each its words of one refusal."""
+    words = sa.func.coalesce(sa.func.max(sa.func.left(_E.erro_mensagem, 300)), CODE)
+    statement = sa.select(words, sa.func.count()).where(
         _E.status == StatusEmissao.REJEITADO, alcance.em(_E.prestador_id)
     )
     statement = statement.where(_E.criado_em > sa.func.now() - since)

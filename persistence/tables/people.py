@@ -52,6 +52,7 @@ empresa = sa.Table(
     sa.Column("nbs", sa.Text),  # cNBS, cIndOp and cClassTrib of its code, where that is of a city's own list
     sa.Column("ind_op", sa.Text),
     sa.Column("class_trib", sa.Text),
+    sa.Column("email_contador", sa.Text),  # where its month goes by mail, in lower case
 )
 
 empresa_canal = sa.Table(

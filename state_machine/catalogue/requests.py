@@ -14,7 +14,7 @@ from state_machine.invoice.session import Botao, EnviarArquivo, EnviarMes, Mensa
 from state_machine.invoice.summary import BOTAO_MAX, fim
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.values.documents import formata_documento
-from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.local_time import SAO_PAULO, MesOuAno
 from state_machine.values.money import formata_brl
 from state_machine.values.text import apara
 
@@ -180,14 +180,55 @@ def ask_to_mail(nota: NotaListada, email: str, pergunta: int) -> Mensagem:
     )
 
 
-def email_a_caminho(numero: str, email: str) -> Mensagem:
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What goes by mail, with its article and what is attached; ``aqui``: the words that bring it into the chat."""
+
+    article: Literal["a", "o"]
+    nome: str
+    attached: str
+    aqui: str
+
+    def __str__(self) -> str:
+        return f"{self.article} {self.nome}"
+
+
+def carried_note(numero: str) -> Carried:
+    """A note, for its customer."""
+    return Carried("a", f"nota {numero}", "em PDF e XML", f"Para ter o PDF: _segunda via da nota {numero}_.")
+
+
+def carried_month(mes: str) -> Carried:
+    """A month such as "novembro de 2026", for the company's accountant."""
+    fechamento = f"fechamento de {mes}"
+    return Carried("o", fechamento, "em planilha e com o link de tudo", f"Para ter aqui: _{fechamento}_.")
+
+
+def ask_to_mail_month(empresa_id: int, mes: MesOuAno, email: str | None, pergunta: int) -> str | Mensagem:
+    """Ask before a month goes to the accountant; the button carries whose, which, where, and the question.
+
+    Where no mail goes the answer is in words alone, and the plan sends the month into the chat.
+    """
+    sim = Botao(f"mandar_mes:{empresa_id}.{mes.prefixo[:-1]}:{pergunta}:{email}", "Mandar")
+    if email is None or len(sim.id) > _KEY_MAX:
+        return (
+            "Por e-mail ao contador não vai: aqui falta o endereço dele, que quem cuida do cadastro põe, ou o servidor "
+            "de e-mail. O fechamento vai nesta conversa, com o link: é só encaminhar."
+        )
+    return Mensagem(
+        f"Mando o fechamento de {mes} para *{email}*? Vai a planilha, com um link para o PDF e o XML de cada nota.",
+        (sim, Botao(f"nao_mandar:{empresa_id}", "Não")),
+    )
+
+
+def email_a_caminho(o_que: Carried, email: str) -> Mensagem:
     """A mail was asked for, and goes."""
-    return Mensagem(f"Está indo: nota {numero} para {email}. Aviso quando sair.")
+    return Mensagem(f"Está indo: {o_que.nome} para {email}. Aviso quando sair.")
 
 
-def email_ja_pedido(numero: str, email: str) -> Mensagem:
+def email_ja_pedido(o_que: Carried, email: str) -> Mensagem:
     """The same button once more: nothing goes twice."""
-    return Mensagem(f"Esse e-mail já está pedido: nota {numero} para {email}. Não vai duas vezes.")
+    return Mensagem(f"Esse e-mail já está pedido: {o_que.nome} para {email}. Não vai duas vezes.")
 
 
 def mail_dropped() -> Mensagem:
@@ -195,9 +236,9 @@ def mail_dropped() -> Mensagem:
     return Mensagem("Certo, não mandei.")
 
 
-def mail_without_server(numero: str) -> Mensagem:
+def mail_without_server(o_que: Carried) -> Mensagem:
     """The server that took mails when it was asked is gone."""
-    return Mensagem(f"Não mandei: o servidor de e-mail foi desligado. Para ter o PDF: _segunda via da nota {numero}_.")
+    return Mensagem(f"Não mandei: o servidor de e-mail foi desligado. {o_que.aqui}")
 
 
 def mail_limit() -> Mensagem:
@@ -205,12 +246,12 @@ def mail_limit() -> Mensagem:
     return Mensagem("Não mandei: sua empresa já mandou todos os e-mails de um dia. Amanhã dá.")
 
 
-def mail_sent(numero: str, email: str) -> Mensagem:
+def mail_sent(o_que: Carried, email: str) -> Mensagem:
     """The mail server took it."""
-    return Mensagem(f"Saiu: a nota {numero}, em PDF e XML, foi para {email}.")
+    return Mensagem(f"Saiu: {o_que}, {o_que.attached}, foi para {email}.")
 
 
-def mail_failed(numero: str, email: str, problema: Mapping[str, str]) -> Mensagem:
+def mail_failed(o_que: Carried, email: str, problema: Mapping[str, str]) -> Mensagem:
     """The mail server took it not, or nobody knows."""
     detalhe = problema.get("detalhe", "")
     match problema.get("codigo"):
@@ -220,16 +261,14 @@ def mail_failed(numero: str, email: str, problema: Mapping[str, str]) -> Mensage
             por_que = f"pode não ter chegado: {detalhe}"
         case _:
             por_que = f"não saiu: {detalhe}"
-    return Mensagem(
-        f"O e-mail da nota {numero} para {email} {por_que}. Para ter o PDF: _segunda via da nota {numero}_."
-    )
+    return Mensagem(f"O e-mail d{o_que} para {email} {por_que}. {o_que.aqui}")
 
 
-def email_demora(numero: str, email: str) -> Mensagem:
+def email_demora(o_que: Carried, email: str) -> Mensagem:
     """The mail server cannot be reached; it is tried again."""
     return Mensagem(
-        f"O servidor de e-mail não responde. A nota {numero} para {email} continua na fila, e eu aviso quando sair. "
-        f"Se é urgente: _segunda via da nota {numero}_."
+        f"O servidor de e-mail não responde. {o_que.article.upper()} {o_que.nome} para {email} continua na fila, e eu "
+        f"aviso quando sair. {o_que.aqui}"
     )
 
 

@@ -154,11 +154,11 @@ class EnviarArquivo:
 
 @dataclass(frozen=True, slots=True)
 class EnviarMes:
-    """Send a company's month ("2026-11") as a workbook, with a link to its ZIP; both are made as it leaves."""
+    """Send a company's month ("2026-11") as a workbook with a link to its ZIP, or as a picture; made as it leaves."""
 
     empresa_id: int
     mes: str
-    formato: Literal["xlsx"] = "xlsx"
+    formato: Literal["xlsx", "png"] = "xlsx"
 
 
 def file_name(numero: str, formato: str, tipo: str = "NFS-e") -> str:

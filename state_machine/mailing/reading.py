@@ -91,9 +91,9 @@ def text_of(assunto: str | None, mensagem: str | None, dados: Mapping[str, str])
     return single_line(subject), text.strip()
 
 
-def reason(empresa: str) -> str:
-    """Return why a mail came (LGPD, art. 9)."""
-    return f"Você recebe este e-mail porque é cliente de {empresa}."
+def reason(empresa: str, *, contador: bool = False) -> str:
+    """Return why a mail came (LGPD, art. 9); ``contador``: to who keeps the company's books."""
+    return f"Você recebe este e-mail porque {'cuida da contabilidade' if contador else 'é cliente'} de {empresa}."
 
 
 def _filled(template: str, dados: Mapping[str, str]) -> str:

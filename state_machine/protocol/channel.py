@@ -153,8 +153,8 @@ class Natureza:
     opened for each. ``webhook``: it tells of changes by itself. ``prepares``: the worker has it make the bytes to send
     (``FiscalGateway.prepare``) of those that the turn stored. ``substitutes``: one submission makes a note and ends the
     one that it names. ``page``: a note has a public page (``Nota.url_pdf``), and no PDF.
-    ``draws``: a PDF is drawn here, of the note and its
-    events at that moment, so a kept one is old. ``reference``: what a note of ours carries for a reference
+    ``holds_certificate``: a company's certificate is kept there, and none here. ``draws``: a PDF is drawn here, of the
+    note and its events at that moment, so a kept one is old. ``reference``: what a note of ours carries for a reference
     (``Nota.referencia``); under our key, one that carries another, or none, is not ours. ``None`` where a note has no
     place for it.
     """
@@ -172,6 +172,7 @@ class Natureza:
     prepares: bool = False
     substitutes: bool = False
     page: bool = False
+    holds_certificate: bool = False
     draws: bool = False
     documento: TipoDocumento = TipoDocumento.SERVICO
     ladder: tuple[float, ...] = ()

@@ -6,6 +6,7 @@ import csv
 import io
 import time
 import zipfile
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 from lxml import etree
+from PIL import Image, ImageColor
 
 from operations import month
 from operations.month import LinkOfMonthError, MonthError, csv_of, kept_documents, link_opened, link_token, month_named
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
+from state_machine.cancellation.machine import SituacaoNota
 from state_machine.values.local_time import MesOuAno
 from tests import stored_work
 from tests.stored_work import change, clear
@@ -172,6 +175,26 @@ async def test_the_workbook_holds_amounts_and_days(database: Database) -> None:
     assert "0001" in words
 
 
+@pytest.mark.parametrize("many", [0, 1, 400])
+async def test_the_picture_has_a_bar_for_each_day_and_customer_that_stands(database: Database, many: int) -> None:
+    """A cancelled note has none; the customers beyond eight are one line."""
+    _, company = await issued(database, "1", competencia=date(2026, 11, 3))
+    [one] = (await of(database, company)).notas
+    stand = tuple(
+        replace(one, competencia=date(2026, 11, 1 + number % 28), documento=str(number)) for number in range(many)
+    )
+    off = replace(one, competencia=date(2026, 11, 30), situacao=SituacaoNota.CANCELADA)
+    picture = Image.open(io.BytesIO(month.image_of(month.Mes(CNPJ, NOVEMBER, (*stand, off))))).convert("RGB")
+    assert picture.width == 1080
+    bar = ImageColor.getrgb("#0b6b62")
+    columns, rows = range(60, 1020), range(picture.height)
+    tall = [x for x in columns if sum(picture.getpixel((x, y)) == bar for y in rows[250:560]) > 200]
+    runs = sum(x - 1 not in tall for x in tall)
+    assert runs == min(many, 28)
+    long = [y for y in rows[600:] if sum(picture.getpixel((x, y)) == bar for x in columns) > 900]
+    assert sum(y - 1 not in long for y in long) == min(many, 8)
+
+
 async def test_the_command_writes_three_files(database: Database, tmp_path: Path) -> None:
     """And says which; what is missing comes after."""
     await issued(database, "1")
@@ -181,7 +204,7 @@ async def test_the_command_writes_three_files(database: Database, tmp_path: Path
     assert told[3:] == ["FALTA: NFSe-1.pdf"]
     assert written(tmp_path / "novo") == [f"fechamento-{CNPJ}-2026-11.{end}" for end in ("csv", "xlsx", "zip")]
     empty = await month.close_month(database, fetch, cnpj=CNPJ, mes="2026-01", para=tmp_path)
-    assert len(empty) == len(month.MIME)
+    assert [name.rpartition(".")[2] for name in empty] == ["zip", "csv", "xlsx"]
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def _spelled(estado: str) -> str:
 
 
 def _carried(notas: list[dict[str, Any]] | None) -> list[str]:
-    return [f"leva a nota {nota['numero']}" for nota in notas or ()]
+    return [f"leva {'o fechamento de' if 'mes' in nota else 'a nota'} {nota['numero']}" for nota in notas or ()]
 
 
 def _given(value: object) -> object:

@@ -322,7 +322,7 @@ async def _largest(pedido: Pedido, memory: Records, hoje: date) -> str:
     return records.largest(periodo, await memory.largest(periodo, pedido.documento), pedido.cliente)
 
 
-async def _month(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[EnviarMes, ...]:
+async def _month(pedido: Pedido, memory: Records, hoje: date) -> Answer:
     """Return the month that is named; without one this month, in its first days the one that has just ended."""
     este = MesOuAno(hoje.year, hoje.month)
     periodo = pedido.quando.em(hoje) if pedido.quando else este.anterior if hoje.day <= JUST_ENDED else este
@@ -330,7 +330,11 @@ async def _month(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[Env
         return records.fechamento_por_mes(periodo)
     if not await memory.issued_in(periodo):
         return records.fechamento_vazio(periodo)
-    return (EnviarMes(memory.empresa.id, periodo.prefixo[:-1]),)
+    if pedido.contador:
+        email = memory.empresa.email_contador if memory.mails else None
+        return pedidos.ask_to_mail_month(memory.empresa.id, periodo, email, randbelow(QUESTIONS))
+    asked = EnviarMes(memory.empresa.id, periodo.prefixo[:-1])
+    return asked, replace(asked, formato="png")
 
 
 _OF_A_PERIOD: Final[Mapping[RequestKind, Callable[[Pedido, Records, date], Awaitable[Answer]]]] = {

@@ -272,6 +272,8 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
     copias = resposta
     if pedido.tipo is RequestKind.EMAIL and not memory.mails:
         copias = await answer(replace(pedido, tipo=RequestKind.SEGUNDA_VIA, formatos=("pdf", "xml")), memory, hoje)
+    elif pedido.contador and isinstance(resposta, str):
+        copias = await answer(replace(pedido, contador=False), memory, hoje)
     arquivos = copias if isinstance(copias, tuple) else ()
     if memory.ativa is None:
         texto = None if isinstance(resposta, tuple) else pedidos.mensagem(resposta, em_aberto=False)

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0072"
-down_revision = "0070"
+down_revision = "0071"
 branch_labels = depends_on = None
 
 # The day on a note as authorities write it, day first or ISO, else that on which it was recorded; "2026-11-23".

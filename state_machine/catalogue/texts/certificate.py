@@ -31,6 +31,14 @@ def sem_link(*, arquivo: bool) -> Mensagem:
     )
 
 
+def kept_elsewhere(empresa: str, *, arquivo: bool) -> Mensagem:
+    """The company's channel keeps its certificate: no key is asked for here."""
+    return Mensagem(
+        f"{_RECEBIDO if arquivo else ''}O certificado de *{apara(empresa, _NOME_MAX)}* fica no emissor por onde as "
+        "notas dela saem, e aqui não preciso dele. Para trocar, fala com quem cuida da instalação da Prosa."
+    )
+
+
 def sem_direito(*, arquivo: bool) -> Mensagem:
     """Who writes belongs to no company."""
     return Mensagem(

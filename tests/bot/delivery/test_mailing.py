@@ -61,7 +61,7 @@ async def sending(
 
 def files(database: Database) -> NoteFiles:
     """What nobody asks here: these mails carry none."""
-    return NoteFiles(database, Documents(database, cast("Any", None)))
+    return NoteFiles(database, Documents(database, cast("Any", None)), lambda *_: None)
 
 
 async def due(database: Database) -> None:

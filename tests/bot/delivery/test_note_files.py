@@ -92,7 +92,7 @@ async def test_a_mail_carries_its_notes(database: Database) -> None:
     await database.pool.execute(gone, emissions["bia"])
 
     box = Mailbox()
-    files = NoteFiles(database, Documents(database, cast("Any", Gateway())))  # nothing is fetched
+    files = NoteFiles(database, Documents(database, cast("Any", Gateway())), lambda *_: None)  # nothing is fetched
     async with box.listening() as port:
         server = MailServer("smtp+plain", "127.0.0.1", port)
         mailing = Mailing(database, lambda: MailConnection(server, mail_tls(None)), POLICY, Metrics(), files)
@@ -125,10 +125,10 @@ async def test_a_mail_carries_the_page_of_a_note_without_a_pdf(database: Databas
     await database.pool.execute(page, emission)
     async with database.alone() as connection:
         await notes.store_document(connection, emission, "xml", FILES["xml"])
-    files = NoteFiles(database, Documents(database, cast("Any", Gateway(page=True))))
+    files = NoteFiles(database, Documents(database, cast("Any", Gateway(page=True))), lambda *_: None)
     found = await files.of([{"emissao_id": emission, "numero": "78"}])
     assert isinstance(found, tuple)
-    assert [(file.nome, file.conteudo) for file in found] == [
+    assert [(file.nome, file.conteudo) for file in found[0]] == [
         ("NFSe-78.txt", b"https://nota.example/78\r\n"),
         ("NFSe-78.xml", FILES["xml"].conteudo),
     ]

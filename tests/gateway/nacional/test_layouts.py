@@ -22,6 +22,7 @@ from gateway.nacional.layouts import (
     layout_for,
     nt009_from,
     parse,
+    term,
 )
 from state_machine.protocol.channel import Ambiente
 
@@ -126,3 +127,13 @@ def test_what_the_schema_says_is_in_the_error() -> None:
     """Whoever repairs it is told the element."""
     with pytest.raises(ValueError, match=r"^DPS: .*infDPS"):
         check(parse(b'<DPS xmlns="http://www.sped.fazenda.gov.br/nfse" versao="1.01"/>'), "DPS", Layout())
+
+
+def test_who_chooses_the_channel_reads_in_what_it_issues_until_when() -> None:
+    """The last day of one layout and the first of the next; of a server with a calendar of its own, that."""
+    own = Settings(fiscal_environment="homologacao")
+    told = "em produção, o leiaute 1.01 até 31/12/2026 e o da NT 009 a partir de 01/01/2027; em homologação, "
+    assert term(own, date(2026, 11, 29)) == f"{told}o leiaute da NT 009"
+    away = Settings(fiscal_environment="homologacao", nacional_sefin_url="https://sefin.example")
+    assert term(away, date(2026, 11, 29)) == f"{told}o do servidor configurado"
+    assert term(own, date(2027, 1, 1)) == "em produção, o leiaute da NT 009; em homologação, o leiaute da NT 009"

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
 VERSION = "SELECT version_num FROM alembic_version"
 ALONE = "SELECT pg_try_advisory_lock($1) AND pg_advisory_unlock($1)"
-OTHER = ["payload_enviado", "ultimo_envio_em", "bytes_antes", "nbs", "ind_op", "class_trib"]  # gone, or new
+OTHER = [
+    "payload_enviado",
+    "ultimo_envio_em",
+    "bytes_antes",
+    "nbs",
+    "ind_op",
+    "class_trib",
+    "email_contador",
+]  # gone, or new
 DUMP = f"SELECT coalesce(jsonb_agg(to_jsonb(t) - ARRAY{OTHER} ORDER BY to_jsonb(t)::text), '[]')::text FROM {{}} t"  # noqa: S608 - names of our own
 GONE = {"nfse_preparo", "staff_tentativa", "alembic_version"}
 

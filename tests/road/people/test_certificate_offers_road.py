@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# Signed with a certificate that is kept here.
+NATIONAL = """
+INSERT INTO empresa_canal (empresa_id, tipo, canal) SELECT id, 'servico', 'nacional' FROM empresa
+ON CONFLICT (empresa_id, tipo) DO UPDATE SET canal = excluded.canal
+"""
+THERE = "DELETE FROM empresa_canal WHERE tipo = 'servico'"  # the gateway's, which keeps it
+
+
 @pytest.mark.slow
 async def test_no_output_has_the_token(
     database_url: str, redis_url: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -34,6 +42,7 @@ async def test_no_output_has_the_token(
         prosa = await stage.start("serve")
         address = next(str(entry["address"]) for entry in prosa.log if "address" in entry)
         person, made = await stage.person(), company(key=rsa_key("logged"))
+        await stage.database.pool.execute(NATIONAL)
         token = await ask(person)
         assert (await send(address, token, pfx(made), "errada"))[0] == 422
         rename = "ALTER TABLE {} RENAME TO {}"
@@ -46,6 +55,7 @@ async def test_no_output_has_the_token(
         writer.close()
         assert (await send(address, token, pfx(made)))[0] == 200
         await person.expect("Recebi e conferi o certificado")
+        await stage.database.pool.execute(THERE)
         await prosa.terminate()
     said = (json.dumps(prosa.log) + "".join(capfd.readouterr())).encode()
     for event in ("public_page_failed", "certificate_refused", "certificate_kept"):
@@ -53,6 +63,25 @@ async def test_no_output_has_the_token(
     assert not [secret for secret in (token.encode(), SENHA.encode(), *traces(made)) if secret in said]
 
 
+async def test_who_issues_where_the_certificate_is_kept_is_asked_for_no_key(database_url: str, redis_url: str) -> None:
+    """Neither for the words nor for a file; where else than there it would be used, the link comes."""
+    async with open_road(database_url, redis_url, public_url=PUBLIC, master_key=KEY) as road:
+        person, pool = await road.person(), road.database.pool
+        await pool.execute(THERE)
+        links = await pool.fetchval("SELECT count(*) FROM certificado_link")
+        for asked in ("certificado", "quero trocar o certificado"):
+            said = (await person.say(asked)).text
+            assert "fica no emissor" in said
+            assert "/certificado/" not in said
+        await road.world.meta.user_media(person.who, pfx(), "application/x-pkcs12", filename="ana.pfx")
+        await person.expect("Não abri nem guardei o arquivo")
+        assert await pool.fetchval("SELECT count(*) FROM certificado_link") == links
+        await pool.execute(NATIONAL)
+        await ask(person)
+        await pool.execute(THERE)
+
+
+@pytest.mark.usefixtures("signed_here")
 @pytest.mark.parametrize("changes", [{"public_url": ""}, {"master_key": SecretStr("")}], ids=["no address", "no key"])
 async def test_an_installation_without_links_says_whom_to_ask(
     database_url: str, redis_url: str, changes: dict[str, Any]

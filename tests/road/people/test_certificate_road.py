@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pytest
 import pytest_asyncio
 from aiohttp import ClientSession
 
@@ -19,9 +20,10 @@ from tests.road.road_people import FULL, Person, new_phone, open_road
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    import pytest
-
     from tests.road.road_people import Road
+
+
+pytestmark = pytest.mark.usefixtures("signed_here")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from tests.road.road_people import Road
 
+pytestmark = pytest.mark.usefixtures("signed_here")
+
 BURST = 3
 FLOOD = 12
 

@@ -80,10 +80,13 @@ async def test_the_month_for_the_accountant_is_a_workbook_with_a_link_to_everyth
     await mailing.settled()
     [numero] = await _numbers(mailing, ana)
     month = await mailing.database.pool.fetchval("SELECT to_char(max(competencia), 'MM/YYYY') FROM nfse_emissao")
-    sent = await ana.say(f"manda o relatório de {month} pro meu contador")
+    assert "aqui falta o endereço dele" in (await ana.say(f"manda o relatório de {month} pro meu contador")).text
+    sent = await ana.expect("Fechamento de")
     assert sent.attachment is not None
     assert sent.attachment.filename.endswith(f"-{month[3:]}-{month[:2]}.xlsx")
     assert ": 1 nota, no total de R$ " in sent.text
+    picture = await ana.expect()
+    assert (picture.type, picture.attachment is not None) == ("image", True)
     link = re.search(r"https://prosa\.exemplo\.com\.br(/fechamento/\S+)", sent.text)
     assert link is not None
     async with TestClient(TestServer(mailing.house.web_app(https=False))) as browser:
@@ -91,6 +94,47 @@ async def test_the_month_for_the_accountant_is_a_workbook_with_a_link_to_everyth
         names = zipfile.ZipFile(io.BytesIO(await answer.read())).namelist()
     assert {name.partition("/")[2] for name in names} >= {f"NFSe-{numero}.pdf", f"NFSe-{numero}.xml"}
     assert len(await mailing.sessions(ana)) == 1
+
+
+async def test_the_month_goes_to_the_accountant_once_and_only_to_the_address_there_is(
+    mailing: Road, box: Mailbox
+) -> None:
+    """Asked first, with a workbook and a link that opens the cancelled note too; a new address needs a new question."""
+    [ana], before, pool = await of_new_company(mailing), len(box.kept), mailing.database.pool
+    await ana.issue()
+    await ana.issue()
+    await mailing.settled()
+    [second, _] = await _numbers(mailing, ana)
+    await pool.execute("UPDATE nfse_processada SET status = 'cancelado' WHERE numero = $1", second)
+    one = "UPDATE empresa SET email_contador = $2 WHERE id = (SELECT empresa_id FROM usuario WHERE telefone = $1)"
+    await pool.execute(one, ana.who, "contas@escritorio.com.br")
+    asked = await ana.say("manda tudo deste mês pro contador")
+    assert "para *contas@escritorio.com.br*?" in asked.text
+    await pool.execute(one, ana.who, "outro@escritorio.com.br")
+    assert "Está indo" not in (await ana.press("Mandar", asked)).text
+    asked = await ana.say("manda o fechamento pro contador")
+    await mailing.settled()
+    assert len(box.kept) == before
+    assert "Está indo: fechamento de" in (await ana.press("Mandar", asked)).text
+    assert "em planilha e com o link de tudo, foi para outro@escritorio.com.br" in (await ana.expect()).text
+    assert "Não vai duas vezes" in (await ana.press("Mandar", asked)).text
+    await mailing.settled()
+    [mail] = box.kept[before:]
+    assert mail.to == "outro@escritorio.com.br"
+    [workbook] = [part.get_filename() for part in mail.message.iter_attachments()]
+    assert (workbook or "").endswith(".xlsx")
+    text = mail.message.get_body(("plain",))
+    assert text is not None
+    said = text.get_content()
+    assert "1 nota, no total de R$ " in said
+    assert "sem 1 cancelada" in said
+    assert "cuida da contabilidade de" in said
+    link = re.search(r"https://prosa\.exemplo\.com\.br(/fechamento/\S+)", said)
+    assert link is not None
+    async with TestClient(TestServer(mailing.house.web_app(https=False))) as browser:
+        names = zipfile.ZipFile(io.BytesIO(await (await browser.get(link[1])).read())).namelist()
+    assert any(name.endswith(f"NFSe-{second}-CANCELADA.xml") for name in names)
+    assert len(await mailing.sessions(ana)) == 2
 
 
 async def test_where_no_single_address_is_known_it_is_asked_for(mailing: Road, box: Mailbox) -> None:

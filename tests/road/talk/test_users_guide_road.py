@@ -50,7 +50,7 @@ AFTER_A_NOTE: Final = {
     "segunda via da nota 1042": "Segunda via",
     "manda o xml da 1042": "XML",
     "segunda via da padaria": "Segunda via",
-    "relatório de novembro pro contador": "novembro de",
+    "relatório de novembro": "novembro de",
     "quanto já emiti em outubro": "outubro",
     "quanto faturei pra padaria esse ano": "R$ 1.500,00 para padaria",
     "total do ano": "R$ 1.500,00",
@@ -100,6 +100,7 @@ ELSEWHERE: Final = {  # said in a situation that a test of its own makes
     "o serviço é o 2": "tests/extractor/requests/test_service_answer.py",
     "corrige a nota 12, o valor era 1.800": "tests/bot/subjects/invoice/test_corrected.py",
     "CEP 01310-100, número 1000": "tests/bot/conversation/test_addresses.py",
+    "manda o fechamento pro contador": "tests/road/talk/test_mail_to_road.py",
     "para o lote": "tests/road/talk/test_batch_stop_road.py",
     "para o lote 3": "tests/extractor/requests/test_batch_stop_words.py",
 }

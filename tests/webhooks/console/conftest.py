@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyotp
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 COFRE = Vault((bytes(range(32)),))
 SENHA = "uma-senha-bem-comprida"
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(SENHA)  # the hash says what its check costs
+CHANNELS = {**REGISTRY, "nacional": replace(REGISTRY["nacional"], term=lambda: "em produção, até quando se sabe")}
 COMPANIES = ("11.222.333/0001-81", "12.345.678/0001-95")
 _names = itertools.count(1)
 _CSRF = r'name="csrf" value="([0-9a-f]+)"'
@@ -130,7 +131,7 @@ async def office(database_url: str) -> AsyncIterator[Office]:
     app = web.Application()
     proxies = networks("127.0.0.1")  # a browser here may say where it is
     mount(
-        app, create_console(database, inbox, Backlog(database), COFRE, secure=False, channels=REGISTRY, proxies=proxies)
+        app, create_console(database, inbox, Backlog(database), COFRE, secure=False, channels=CHANNELS, proxies=proxies)
     )
     async with TestServer(app) as server:
         yield Office(database, str(server.make_url("")).rstrip("/"), tuple(ids))
@@ -172,7 +173,7 @@ async def desk(database_url: str, redis_url: str) -> AsyncIterator[Desk]:
         app = web.Application()
         mount(
             app,
-            create_console(road.database, road.house.inbox, road.house.backlog, COFRE, secure=False, channels=REGISTRY),
+            create_console(road.database, road.house.inbox, road.house.backlog, COFRE, secure=False, channels=CHANNELS),
         )
         async with TestServer(app) as server:
             yield Desk(road, Office(road.database, str(server.make_url("")).rstrip("/"), (1, other)))

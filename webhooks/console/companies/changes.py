@@ -109,6 +109,7 @@ async def _change(connection: Connection, asked: Asked) -> list[str]:
         municipio=was.municipio_ibge,
         regime=said["regime"],
         apuracao_ibscbs=said["apuracao_ibscbs"] or None,
+        email_contador=said["email_contador"],
     )
     return await change_company(connection, was, form, asked.visita.deps.channels, asked.author)
 
@@ -146,7 +147,9 @@ async def _release(connection: Connection, asked: Asked) -> list[str]:
 
 
 CHANGES: Final[Mapping[str, Change]] = {
-    "mudar-cadastro": Change(("razao_social", "inscricao_municipal", "regime", "apuracao_ibscbs"), _change),
+    "mudar-cadastro": Change(
+        ("razao_social", "inscricao_municipal", "regime", "apuracao_ibscbs", "email_contador"), _change
+    ),
     "dar-codigo": Change(
         ("codigo", "descricao", "nbs", "ind_op", "cst", "class_trib", "atividade_sn", "principal"), _add_code
     ),

@@ -97,6 +97,11 @@ async def company_page(
         causas=labels.CAUSAS,
         canal=channel(found.linha.canal),
         canais={name: labels.CANAIS.get(name, name) for name in visita.deps.channels},
+        prazos=[
+            f"{labels.CANAIS.get(name, name)}: {said}."
+            for name, row in visita.deps.channels.items()
+            if (said := row.term())
+        ],
         ambientes=AMBIENTES,
         campo_max=NAME,
         certificado=labels.certificado,

@@ -67,7 +67,7 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
             if n
         ),
     ]
-    refusals = [(labels.motivo(code) or "sem código", n) for code, n in refusals]
+    refusals = [(Olhar().texto(labels.recusa(said)), n) for said, n in refusals]
     return visita.pagina(
         "painel.html",
         pulso=seen,

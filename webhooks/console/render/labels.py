@@ -16,6 +16,7 @@ from state_machine.invoice.field_table import field_named
 from state_machine.invoice.session import Estado, SnapshotReason
 from state_machine.invoice.summary import fim
 from state_machine.protocol.emission import COM_PESSOAS, StatusEmissao
+from state_machine.values.text import apara
 
 ESTADOS: Final[Mapping[str, tuple[str, str]]] = {
     Estado.COLETA: ("começou", "off"),
@@ -271,6 +272,16 @@ def motivo(texto: str | None) -> str | None:
         if texto.endswith(final):
             return texto.removesuffix(final) + dito
     return _NOTADOS.get(texto) or legivel(texto)
+
+
+def recusa(texto: str) -> str:
+    """Return a refusal as a chart has room for it: its words, then the code that an authority gave."""
+    dito = motivo(texto) or "sem código"
+    codigo, _, palavras = dito.partition(": ")
+    return f"{apara(palavras, _RECUSA_MAX)} ({codigo})" if palavras and " " not in codigo else dito
+
+
+_RECUSA_MAX: Final = 38  # UTF-16 units
 
 
 def anulada(texto: str | None) -> str | None:

@@ -79,15 +79,20 @@ async def test_codes_people_and_channel_are_mended_on_the_page(office: Office, c
         assert (await _change(rita, company, "tirar-direito", pessoa=str(person)))[0] == 200
         await office.database.pool.execute("UPDATE empresa SET serie_rps = '900' WHERE id = $1", company)
         status, page = await _change(rita, company, "mudar-canal", canal="nacional", ambiente="homologacao")
-        assert (status, "Emissor Nacional" in page) == (200, True)
+        assert (status, "Emissor Nacional: em produção, até quando se sabe." in page) == (200, True)
         before = await office.database.pool.fetchval("SELECT versao FROM empresa WHERE id = $1", company)
         mended = {"razao_social": "PADARIA NOVA LTDA", "inscricao_municipal": "99-1", "regime": "simples"}
+        mended["email_contador"] = "Contas@Escritorio.com.br"
         status, page = await _change(rita, company, "mudar-cadastro", **mended)
         assert (status, "carga aproximada de tributos" in page) == (409, True)  # the channel's own rule
         await office.database.pool.execute("UPDATE empresa SET tributos_sn = 6 WHERE id = $1", company)
         status, page = await _change(rita, company, "mudar-cadastro", **mended)
         assert (status, "PADARIA NOVA LTDA" in page, "Simples Nacional" in page) == (200, True, True)
+        assert "contas@escritorio.com.br" in page
+        mended["email_contador"] = "contas@escritorio.com.br"
         assert "nada mudou" in (await _change(rita, company, "mudar-cadastro", **mended))[1]
+        status, page = await _change(rita, company, "mudar-cadastro", **{**mended, "email_contador": "contas@"})
+        assert (status, "o e-mail do contador não é um endereço" in page) == (409, True)
     stored = await office.database.pool.fetchrow("SELECT * FROM empresa WHERE id = $1", company)
     assert {**mended, "versao": before + 1}.items() <= dict(stored).items()
     done = await _audited(office, company)

@@ -59,6 +59,8 @@ async def test_the_dashboard_counts_the_way_to_the_invoice(desk: Desk, history: 
     rows = {"abriram uma nota": 2, "deram todos os dados": 2, "confirmaram": 2, "tiveram a nota autorizada": 1}
     for label, count in rows.items():
         assert f'<th scope="row">{label}</th><td class="num">{count}</td>' in page
+    refused = page[page.index("Recusas</caption>") :]
+    assert refused.index("O prestador não tem autorização do mu… (E9902)") < refused.index("</table>")
     async with desk.office.at_work(Papel.LEITURA, ("12.345.678/0001-95",)) as other:
         assert "Nenhuma conversa neste período" in (await other.get("/console/painel"))[1]
     assert history

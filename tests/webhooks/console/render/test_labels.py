@@ -11,6 +11,7 @@ from proofs.diagrams.session import EXEMPLOS
 from state_machine.cancellation import reconciliation as cancelling
 from state_machine.protocol import emission
 from state_machine.protocol.retry import Politica
+from webhooks.console.render import labels
 from webhooks.console.render.labels import CAPITAIS, UFS, cidade, da_equipe, evento, motivo, operacao, resultado
 
 
@@ -73,3 +74,10 @@ def test_cities_have_names_or_at_least_a_state() -> None:
     assert (cidade("3550308"), cidade("3509502"), cidade("9999999")) == ("São Paulo/SP", "município de SP", "9999999")
     assert {code[:2] for code in CAPITAIS} == set(UFS)
     assert len(CAPITAIS) == 27
+
+
+def test_a_chart_says_a_refusal_in_words_before_its_code() -> None:
+    """Cut to the room there is; what has no code of an authority stays as it is."""
+    said = '[{"Codigo":"E0314","Descricao":"O código de tributação nacional informado não existe na lista."}]'
+    assert labels.recusa(said) == "O código de tributação nacional infor… (E0314)"
+    assert labels.recusa("o cadastro não diz o CNAE: falta") == "o cadastro não diz o CNAE: falta"
