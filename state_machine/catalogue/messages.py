@@ -241,7 +241,8 @@ def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:
 def falhou() -> Mensagem:
     """A definite technical failure: who looks after it, and what not to do."""
     return Mensagem(
-        "Não consegui concluir esta nota; a equipe já foi avisada. Não mande de novo: se sair, você recebe aqui."
+        "Não consegui concluir esta nota; a equipe já foi avisada. "
+        "Não precisa mandar de novo: se sair, você recebe aqui."
     )
 
 
@@ -253,7 +254,7 @@ def demorou(motivo: str | None = None) -> Mensagem:
     if motivo is not None:
         depois = "" if motivo.endswith(".") else ". Ela está guardada, e sai sozinha depois disso."
         return Mensagem(f"*Ainda não emiti esta nota:* {motivo}{depois}")
-    return Mensagem("Sua nota ainda não teve resposta. Não repita o pedido: mando o PDF assim que sair.")
+    return Mensagem("Sua nota ainda não teve resposta. Não precisa repetir: o PDF vem assim que sair.")
 
 
 def ainda_quer(sessao: Sessao, outra: str | None = None) -> Mensagem:
@@ -405,4 +406,4 @@ def numeracao_bloqueada() -> Mensagem:
 
 def reprocessando() -> Mensagem:
     """Staff repaired our side, and the refused invoice is tried again."""
-    return Mensagem("*Estou tentando emitir de novo a sua nota.* O erro era nosso; não precisa fazer nada.")
+    return Mensagem("*Estou tentando emitir de novo sua nota.* O erro era nosso; não precisa fazer nada.")

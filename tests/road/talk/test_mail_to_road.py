@@ -261,6 +261,7 @@ async def test_a_note_of_practice_is_marked_wherever_its_company_issues_now(mail
     await ana.issue(ORDER)
     offered = await offered_to(ana)
     await pool.execute("UPDATE nfse_emissao SET ambiente = 'homologacao'")
+    await pool.execute("UPDATE soma_mensal SET ambiente = 'homologacao'")
     await pool.execute("UPDATE session_snapshot SET canal = 'plugnotas/homologacao'")
     await pool.execute("UPDATE cliente_tomador SET email = 'contas@padaria.com.br'")
     assert AVISO in (await ana.press(MAND, offered)).text
