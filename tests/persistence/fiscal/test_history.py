@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from datetime import UTC, datetime, timedelta
@@ -11,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+import sqlalchemy as sa
 
+from persistence.db.connection import _compiled
 from persistence.db.engine import Database
 from persistence.fiscal import comparison, history
-from persistence.fiscal.issued import by_number, by_value, of_company, recent
+from persistence.fiscal.issued import _BY_NUMBER, _RECENT, by_number, by_value, of_company, recent
 from state_machine.catalogue.records import LISTADAS, Emitidas
 from state_machine.invoice.choices import Costume
 from state_machine.values.local_time import MesOuAno
+from tests.owner import as_owner
 from tests.stored_work import change, clear, emission, row
 
 if TYPE_CHECKING:
@@ -265,3 +269,40 @@ def test_whoever_reads_notes_asks_whether_they_count() -> None:
     asks = re.compile(r"people\.channels import .*\bcounts\b")
     without = {name for name, text in reads.items() if "nfse_processada" in text and not asks.search(text)}
     assert without == WHOEVER_READS.keys()
+
+
+_COPIES = """
+WITH novas AS (
+    INSERT INTO nfse_emissao (session_id, sessao_id, revisao, prestador_id, tomador_id, prestador_cnpj,
+        tomador_documento, id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia,
+        impressao, criado_em, ambiente)
+    SELECT session_id, sessao_id || n, revisao, prestador_id, tomador_id, prestador_cnpj, tomador_documento,
+        id_integracao || n, status, n, descricao_servico, codigo_servico, competencia, impressao, criado_em, ambiente
+    FROM nfse_emissao, generate_series($2::int, $3::int) AS n WHERE id = $1 RETURNING id, criado_em
+)
+INSERT INTO nfse_processada (emissao_id, id_externo, numero, status, criado_em)
+SELECT id, id::text, id::text, 'autorizado', criado_em FROM novas
+"""
+
+
+async def touched(database: Database, statement: sa.Select[Any], values: dict[str, Any]) -> int:
+    """Pages that a statement reads."""
+    made = _compiled(statement, values)
+    explained = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {made.sql}"
+    [plan] = json.loads(await database.pool.fetchval(explained, *made.arguments(values)))
+    return int(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"])
+
+
+async def test_what_a_company_issued_before_costs_nothing(database: Database) -> None:
+    """A list, a look-up by number, the year's sum: ten times the notes, and no more pages are read."""
+    mine = await issued(database)
+    [first] = [row_["id"] for row_ in await database.pool.fetch("SELECT id FROM nfse_emissao")]
+    read: list[list[int]] = []
+    for start, end in ((1, 3_000), (3_001, 30_000)):
+        await database.pool.execute(_COPIES, first, start, end)
+        await as_owner(database.pool, "VACUUM ANALYZE nfse_emissao, nfse_processada, soma_mensal")
+        read.append([])
+        values = {**history._bounds(mine, MesOuAno(2026)), "b_numeros": [str(first)]}
+        for statement in (_RECENT, _BY_NUMBER, history._LISTED[True], history._SUMS[True]):
+            read[-1].append(await touched(database, statement, values))
+    assert all(many <= 1.5 * few for few, many in zip(*read, strict=True)), read
