@@ -36,7 +36,7 @@ def literals(words: Iterable[str]) -> str:
     return ", ".join(f"'{word}'" for word in sorted(words))
 
 
-def name_index(table: str, name: str, **more: Any) -> sa.Index:
+def name_search(table: str, name: str, **more: Any) -> sa.Index:
     """Return an index by which a part of a name is found, in any case and without accents; ``name`` is SQL."""
     what = sa.text(f"sem_acento({name}) gin_trgm_ops")
     return sa.Index(f"ix_{table}_nome", what, postgresql_using="gin", **more)

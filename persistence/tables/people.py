@@ -14,7 +14,7 @@ from enum import StrEnum
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from persistence.tables.base import MOMENT, MONEY, id_, literals, metadata, name_index, now
+from persistence.tables.base import MOMENT, MONEY, id_, literals, metadata, name_search, now
 from state_machine.invoice.session import ESPERAM_USUARIO, FINAIS, Estado
 
 empresa = sa.Table(
@@ -52,7 +52,7 @@ empresa = sa.Table(
     sa.Column("nbs", sa.Text),  # cNBS, cIndOp and cClassTrib of its code, where that is of a city's own list
     sa.Column("ind_op", sa.Text),
     sa.Column("class_trib", sa.Text),
-    name_index("empresa", "razao_social"),
+    name_search("empresa", "razao_social"),
 )
 
 empresa_canal = sa.Table(
@@ -205,7 +205,7 @@ conversas = sa.Table(
     sa.Index("ix_conversas_pessoa_pedida", "conversa", postgresql_where=sa.text("pessoa_pedida_em IS NOT NULL")),
     sa.Index("ix_conversas_wa_fim", sa.text('"right"(wa_id, 8)')),  # with or without country, area, ninth digit
     # Not on ultima_entrada_em, which every message changes: that would cost an entry in every index.
-    name_index("conversas", "nome_perfil"),
+    name_search("conversas", "nome_perfil"),
     sa.Index("ix_conversas_desconhecidas", "criado_em", postgresql_where=sa.text("usuario_id IS NULL")),
     postgresql_with={"fillfactor": "70"},
 )
@@ -231,7 +231,7 @@ cliente_tomador = sa.Table(
     now("atualizado_em"),
     sa.UniqueConstraint("empresa_id", "cnpj"),
     sa.Index("ix_cliente_tomador_empresa", "empresa_id", sa.text("id DESC")),
-    name_index("cliente_tomador", "razao_social"),
+    name_search("cliente_tomador", "razao_social"),
 )
 
 cliente_apelido = sa.Table(
@@ -358,7 +358,7 @@ session_snapshot = sa.Table(
     ),
     sa.Index("ix_session_snapshot_valor", "valor", sa.text("id DESC"), postgresql_where=sa.text("valor IS NOT NULL")),
     # The client's name of what ended without a note stands nowhere else; entered once, as it ends.
-    name_index("session_snapshot", NOME_NA_SESSAO, postgresql_where=sa.text(SEM_NOTA)),
+    name_search("session_snapshot", NOME_NA_SESSAO, postgresql_where=sa.text(SEM_NOTA)),
     sa.Index("ix_session_snapshot_deadline", "expira_em", postgresql_where=_WAITS_FOR_USER),
 )
 
