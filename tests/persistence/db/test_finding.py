@@ -92,6 +92,9 @@ async def counted(database_url: str, owner_url: str) -> AsyncIterator[dict[str, 
             seen = Counting(database)
             assert len(await ask(seen)) == rows, name
             found[name].append(seen.buffers)
+        own: Any = Counting(database)
+        mine = await search.by_name(own, Alcance(todas=False, empresas=frozenset({1})), "padaria")
+        assert {row["empresa_id"] for row in mine} == {1}
     yield found
     await database.close()
 
