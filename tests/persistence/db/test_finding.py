@@ -46,7 +46,7 @@ ASKED: dict[str, tuple[int, Callable[[Any], Awaitable[Any]]]] = {
     "nobody": (0, lambda seen: search.by_name(seen, ALL, "ninguém")),
     "a name of many": (50, lambda seen: search.by_name(seen, ALL, "padaria")),
     "a person": (50, lambda seen: search.by_name(seen, ALL, "bruno")),
-    "a company's name": (50, lambda seen: search.by_name(seen, ALL, "de mentira")),
+    "a company's name": (50, lambda seen: search.by_name(seen, ALL, "de mentira 1 me")),
     "an amount": (5, lambda seen: search.by_amount(seen, ALL, Decimal("987654.32"))),
     "issued": (51, lambda seen: queue.all_sessions(seen, ALL, Filtros(estado="aprovado"), 51)),
     "cancelled": (20, lambda seen: queue.all_sessions(seen, ALL, Filtros(estado="cancelada"), 51)),
