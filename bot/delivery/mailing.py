@@ -1,4 +1,4 @@
-"""Sends the mails of batches, one after the other, and stores what became of each before the next.
+"""Sends the mails of batches, one after the other, and stores what became of each bunch before the next.
 
 Gets an invoice's PDF or XML ready to be sent: from our store, else from the gateway; then up to WhatsApp.
 
@@ -47,7 +47,14 @@ from persistence.queue import outbox
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.records import Emitidas, fechamento
 from state_machine.invoice.session import EnviarArquivo, EnviarMes, file_name
-from state_machine.mailing.delivery import EstadoLinha, EstadoLote, MailIncomplete, MailUnreachable, settle
+from state_machine.mailing.delivery import (
+    EstadoLinha,
+    EstadoLote,
+    MailIncomplete,
+    MailUnreachable,
+    Settled,
+    settle,
+)
 from state_machine.mailing.reading import reason, text_of
 from state_machine.protocol.emission import Arquivo
 from state_machine.values.local_time import MesOuAno
@@ -208,7 +215,7 @@ class NoteFiles:
 CONCURRENCY: Final = 2  # batches at a time in one process: two lines to the mail server
 SLICE_SECONDS: Final = 4.0  # then the batch is given back: below the time that a process has to end in good order
 IDLE: Final = timedelta(seconds=5)  # until somebody looks again at rows that are due and may not go, for their domain
-SEND_WITHIN: Final = 10.0  # seconds for taking a row; who was frozen for longer asks whether it is still ours
+NOT_BEGUN: Final = Settled(EstadoLinha.PENDING, not_sent=True)
 
 log = structlog.get_logger(__name__)
 
@@ -288,26 +295,52 @@ class Mailing:
                 await _tell(connection, batch.id, waits=True)
 
     async def _send_rows(self, batch: TakenBatch, line: Mailer) -> tuple[timedelta, str | None]:
-        """Send row after row; returns how long nothing can be sent now, and why no mail gets through, if none does."""
+        """Send bunch after bunch; returns how long nothing can be sent now, and why no mail gets through, if none does.
+
+        What became of a bunch is stored with one commit, however it ends; what was not begun is given back.
+        """
         end = time.monotonic() + SLICE_SECONDS
         while time.monotonic() < end:
-            asked = time.monotonic()
             async with self._database.transaction() as connection:
-                row = await work.next_row(connection, batch, self._policy.domain, self._policy.per_minute)
-            if row is None:
+                rows = await work.next_rows(connection, batch, self._policy.domain, self._policy.per_minute)
+            if not rows:
                 return IDLE, None
-            found = await self._files.of(row.notas) if row.notas else ((), "")
-            if time.monotonic() - asked > SEND_WITHIN and not await self.renew(batch):
-                return IDLE, None
-            outcome = found if isinstance(found, MailIncomplete) else await line.send(self._mail(batch, row, *found))
-            self._metrics.mails.labels(type(outcome).__name__.removeprefix("Mail").lower()).inc()
-            settled = settle(outcome, row.attempts, row.incertas, self._policy.ladder, self._policy.unknown)
-            async with self._database.transaction() as connection:
-                if not await work.settle(connection, batch, row.id, settled):
-                    return IDLE, None  # another has it, and counts this mail as uncertain
-            if isinstance(outcome, MailUnreachable):
-                return IDLE, outcome.why
+            became = {row.id: NOT_BEGUN for row in rows}
+            try:
+                why = await self._send_bunch(batch, line, rows, became, end)
+            finally:
+                async with self._database.transaction() as connection:
+                    ours = await work.settle(connection, batch, became)
+            if why is not None or not ours:
+                return IDLE, why  # or another has it, and counts these mails as uncertain
         return timedelta(0), None
+
+    async def _send_bunch(
+        self, batch: TakenBatch, line: Mailer, rows: list[Any], became: dict[int, Settled], end: float
+    ) -> str | None:
+        """Send these until ``end``, one at least, and note in ``became`` what of each; returns why none gets through.
+
+        The one in hand stands in no ``became``: until its answer is known it may have arrived.
+        """
+        for number, row in enumerate(rows):
+            if number and time.monotonic() > end:
+                break
+            found = await self._files.of(row.notas) if row.notas else ((), "")
+            async with self._database.alone() as connection:
+                goes = await work.goes(connection, batch, row.id)
+            if goes is None:
+                break  # stopped, or another's
+            if goes:
+                del became[row.id]
+                outcome = (
+                    found if isinstance(found, MailIncomplete) else await line.send(self._mail(batch, row, *found))
+                )
+                self._metrics.mails.labels(type(outcome).__name__.removeprefix("Mail").lower()).inc()
+                after = self._policy.ladder, self._policy.unknown
+                became[row.id] = settle(outcome, row.attempts, row.incertas, *after)
+                if isinstance(outcome, MailUnreachable):
+                    return outcome.why
+        return None
 
     def _mail(self, batch: TakenBatch, row: Any, files: tuple[MailedFile, ...], below: str) -> Mail:
         assunto, texto = text_of(batch.assunto, batch.mensagem, row.dados)

@@ -1,7 +1,8 @@
-"""A worker's way through a batch: taken by one conditional UPDATE, row after row, each under the same fence."""
+"""A worker's way through a batch: taken by one conditional UPDATE, bunch after bunch, each under the same fence."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -24,6 +25,9 @@ from state_machine.mailing.delivery import (
 
 
 STALE: Final = timedelta(seconds=30)  # without a heartbeat a worker counts as dead: the specification's
+BUNCH: Final = (
+    20  # mails that a worker takes, and of which it tells, with one commit; a dead one leaves so many in doubt
+)
 ERROR_LENGTH: Final = 500  # characters kept of an error
 
 _ACQUIRE = f"""
@@ -65,36 +69,59 @@ FROM lotes, email_suprimido s
 WHERE l.lote_id = $1 AND lotes.id = $1 AND l.estado = '{EstadoLinha.PENDING}'
     AND s.empresa_id = lotes.empresa_id AND s.email = l.email
 """
-# A domain has its share of a minute, whoever's the mails are; two workers at the same moment may exceed it by one.
 # The batch's row is locked first, as by everybody who changes rows: a stop or a new owner comes before or after.
+# A range of the index (lote_id, estado, id) and nothing that could be joined: without sorting, only that index gives
+# this order, whatever the planner believes of the rows. A mail that may have gone is taken alone, as it may be what a
+# worker died of.
 NEXT = f"""
 WITH nosso AS MATERIALIZED (
     SELECT id, empresa_id FROM lotes
     WHERE id = $1 AND epoch = $2 AND status = '{StatusLote.PROCESSING}' AND estado = '{EstadoLote.PROCESSANDO}'
     FOR NO KEY UPDATE
-), cheios AS MATERIALIZED (
-    SELECT split_part(email, '@', 2) AS dominio FROM lote_linhas
-    WHERE last_attempt > now() - interval '1 minute' GROUP BY 1 HAVING count(*) >= $4
-), proxima AS (
-    SELECT l.id FROM lote_linhas l
-    WHERE l.lote_id = $1 AND l.estado = '{EstadoLinha.PENDING}' AND EXISTS (SELECT FROM nosso)
-        AND (l.a_partir_de IS NULL OR l.a_partir_de <= now())
-        AND NOT EXISTS (SELECT FROM email_suprimido s
-            WHERE s.empresa_id = (SELECT empresa_id FROM nosso) AND s.email = l.email)
-        AND split_part(l.email, '@', 2) <> ALL (SELECT dominio FROM cheios)
-    ORDER BY l.lote_id, l.estado, l.id LIMIT 1
+), foram AS MATERIALIZED (
+    SELECT split_part(email, '@', 2) AS dominio, count(*) AS quantas FROM lote_linhas
+    WHERE last_attempt > now() - interval '1 minute' AND $4::bigint IS NOT NULL GROUP BY 1
+), proximas AS MATERIALIZED (
+    SELECT l.id, l.incertas, split_part(l.email, '@', 2) AS dominio FROM lote_linhas l
+    WHERE (l.lote_id, l.estado) >= ($1, '{EstadoLinha.PENDING}')
+        AND (l.lote_id, l.estado) <= ($1, '{EstadoLinha.PENDING}')
+        AND EXISTS (SELECT FROM nosso) AND (l.a_partir_de IS NULL OR l.a_partir_de <= now())
+        AND (SELECT s.motivo FROM email_suprimido s
+            WHERE s.empresa_id = (SELECT empresa_id FROM nosso) AND s.email = l.email) IS NULL
+        AND split_part(l.email, '@', 2) <> ALL (SELECT dominio FROM foram WHERE quantas >= $4)
+    ORDER BY l.lote_id, l.estado, l.id LIMIT {BUNCH}
+), contadas AS (
+    SELECT id, row_number() OVER (ORDER BY id) AS lugar, sum(incertas) OVER (ORDER BY id) AS incertas,
+        row_number() OVER (PARTITION BY dominio ORDER BY id)
+            + coalesce((SELECT quantas FROM foram f WHERE f.dominio = p.dominio), 0) AS do_dominio
+    FROM proximas p
 )
 UPDATE lote_linhas l SET estado = '{EstadoLinha.PROCESSING}', attempts = attempts + 1, last_attempt = now(),
     external_id = coalesce(external_id, '<' || 'lote-' || l.lote_id || '-' || l.id || '@' || $3 || '>'),
     atualizado_em = now()
-FROM proxima WHERE l.id = proxima.id
+WHERE l.id = ANY (ARRAY(
+    SELECT id FROM contadas WHERE (lugar = 1 OR incertas = 0) AND ($4 IS NULL OR do_dominio <= $4)))
 RETURNING l.id, l.email, l.dados, l.notas, l.token, l.external_id, l.attempts, l.incertas
+"""
+IN_ORDER: Final = "SELECT set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true)"
+_ONE_AT_A_TIME: Final = f"{IN_ORDER}, pg_advisory_xact_lock(7015073)"  # any constant: who counts a domain's share
+# No row: the batch is another's, or was stopped. The mail does not go that was erased, or whose reader said no since.
+_GOES = f"""
+SELECT l.id IS NOT NULL AND NOT EXISTS (
+    SELECT FROM email_suprimido s WHERE s.empresa_id = lotes.empresa_id AND s.email = l.email) AS vai
+FROM lotes LEFT JOIN lote_linhas l ON l.id = $3 AND l.estado = '{EstadoLinha.PROCESSING}'
+WHERE lotes.id = $1 AND lotes.epoch = $2 AND lotes.status = '{StatusLote.PROCESSING}'
+    AND lotes.estado = '{EstadoLote.PROCESSANDO}'
 """
 _SETTLE = f"""
 WITH nosso AS MATERIALIZED (SELECT id FROM lotes WHERE id = $1 AND epoch = $2 FOR NO KEY UPDATE)
-UPDATE lote_linhas l SET estado = $4, a_partir_de = now() + $5::interval, problemas = $6::jsonb,
-    incertas = incertas + $7, attempts = attempts - $8, atualizado_em = now()
-FROM nosso WHERE l.id = $3 AND l.lote_id = nosso.id AND l.estado = '{EstadoLinha.PROCESSING}'
+UPDATE lote_linhas l SET estado = s.estado, a_partir_de = now() + make_interval(secs => s.depois),
+    problemas = s.problemas, incertas = incertas + s.incerta, attempts = attempts - s.nao_foi,
+    last_attempt = CASE s.nao_foi WHEN 0 THEN last_attempt END, atualizado_em = now()
+FROM nosso, jsonb_to_recordset($3::jsonb)
+    AS s(id bigint, estado text, depois float8, problemas jsonb, incerta smallint, nao_foi smallint)
+WHERE l.id = s.id AND l.lote_id = nosso.id AND l.estado = '{EstadoLinha.PROCESSING}'
+RETURNING l.id
 """
 _BOUNCED = """
 INSERT INTO email_suprimido (empresa_id, email, motivo)
@@ -163,23 +190,41 @@ async def take_due(connection: Connection, limit: int, unknown: timedelta) -> li
     return [batch for batch in taken if batch is not None]
 
 
-async def next_row(connection: Connection, batch: TakenBatch, domain: str, per_minute: int | None = None) -> Any | None:
-    """Take the first row that is due, with its Message-ID stored; ``None``: none is due, or it is not ours to send.
+async def next_rows(connection: Connection, batch: TakenBatch, domain: str, per_minute: int | None = None) -> list[Any]:
+    """Take the first ``BUNCH`` rows that are due, with their Message-IDs stored; none: it is not ours to send, too.
 
-    ``domain``: the right side of Message-IDs. ``per_minute``: mails to one domain, ``None`` for any number.
+    ``domain``: the right side of Message-IDs. ``per_minute``: mails to one domain, whoever's they are, ``None`` for any
+    number.
     """
-    return (await connection.exec_driver_sql(NEXT, (batch.id, batch.epoch, domain, per_minute))).one_or_none()
+    await connection.exec_driver_sql(IN_ORDER if per_minute is None else _ONE_AT_A_TIME)
+    found = (await connection.exec_driver_sql(NEXT, (batch.id, batch.epoch, domain, per_minute))).all()
+    return sorted(found, key=lambda row: row.id)
 
 
-async def settle(connection: Connection, batch: TakenBatch, row_id: int, settled: Settled) -> bool:
-    """Store what became of a row; says whether the batch is still ours."""
-    again = None if settled.depois is None else timedelta(seconds=settled.depois)
-    problemas = [] if settled.problema is None else [settled.problema]
-    arguments = (batch.id, batch.epoch, row_id, settled.estado.value, again, problemas)
-    done = await connection.exec_driver_sql(_SETTLE, (*arguments, int(settled.incerta), int(settled.not_sent)))
-    if done.rowcount and settled.suppressed is not None:
-        await connection.exec_driver_sql(_BOUNCED, (row_id, settled.suppressed))
-    return bool(done.rowcount)
+async def goes(connection: Connection, batch: TakenBatch, row_id: int) -> bool | None:
+    """Say whether a mail in hand may still go; ``None``: none of the batch may."""
+    row = (await connection.exec_driver_sql(_GOES, (batch.id, batch.epoch, row_id))).one_or_none()
+    return None if row is None else row.vai
+
+
+async def settle(connection: Connection, batch: TakenBatch, rows: Mapping[int, Settled]) -> bool:
+    """Store what became of rows, by their ids; says whether the batch is still ours."""
+    became = [
+        {
+            "id": row_id,
+            "estado": settled.estado.value,
+            "depois": settled.depois,
+            "problemas": [] if settled.problema is None else [settled.problema],
+            "incerta": int(settled.incerta),
+            "nao_foi": int(settled.not_sent),
+        }
+        for row_id, settled in rows.items()
+    ]
+    done = (await connection.exec_driver_sql(_SETTLE, (batch.id, batch.epoch, became))).all()
+    for row in done:
+        if (motivo := rows[row.id].suppressed) is not None:
+            await connection.exec_driver_sql(_BOUNCED, (row.id, motivo))
+    return bool(done)
 
 
 async def leave(connection: Connection, batch: TakenBatch, pause: timedelta = timedelta(0)) -> EstadoLote | None:

@@ -100,7 +100,7 @@ CANCELADAS: sa.Select[int] = (
     sa.select(nfse_emissao.c.session_id)
     .join(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
     .where(
-        nfse_processada.c.status == StatusNota.CANCELADO,
+        nfse_processada.c.status == sa.literal_column("'cancelado'"),  # as its index has it
         ~sa.exists(
             sa.select(_other.c.id)
             .join(_of_it, _of_it.c.id == _other.c.emissao_id)

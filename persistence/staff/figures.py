@@ -257,7 +257,7 @@ async def open_operations(connection: Connection, alcance: Alcance, limit: int) 
     age = sa.func.extract("epoch", sa.func.now() - r.created_at)
     joined = idempotency_records.outerjoin(snapshot, snapshot.c.sessao_id == r.process_instance_id)
     statement = sa.select(r.operation_name, r.process_instance_id, snapshot.c.sessao_id, age.label("idade"))
-    statement = statement.select_from(joined).where(r.status == "PENDING", r.lease_until <= sa.func.now())
+    statement = statement.select_from(joined).where(sa.text("status = 'PENDING'"), r.lease_until <= sa.func.now())
     statement = statement.where(alcance.em(snapshot.c.empresa_id)).order_by(r.created_at).limit(limit)
     return list(await connection.execute(statement))
 

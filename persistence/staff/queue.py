@@ -31,7 +31,7 @@ from persistence.tables import (
 )
 from persistence.tables.base import literals
 from state_machine.cancellation.machine import StatusNota
-from state_machine.invoice.session import COM_AUTORIDADE, Estado
+from state_machine.invoice.session import COM_AUTORIDADE, ESPERAM_USUARIO, FINAIS, REASON_ON_ENTRY, Estado
 from state_machine.protocol.emission import PEDEM_OLHOS, StatusEmissao
 
 # The newest rows by primary key, and what changes in place: each is the end of an index.
@@ -72,6 +72,8 @@ class Filtros:
 # What became of an authorised note that counts no more: no state of a session.
 _REPLACED = session_snapshot.c.id.in_(SUBSTITUIDAS)
 FORA = {"cancelada": ~_REPLACED, "substituida": _REPLACED}
+ENTERED_BY = {str(REASON_ON_ENTRY[estado]): (estado,) for estado in FINAIS}  # a session that ended, by its reason
+NOT_ENDED = tuple(ESPERAM_USUARIO | COM_AUTORIDADE)
 COUNTED = 1000  # rows of a tab; a page that says "999+" is opened as often as one that says 4,812
 # Each source has an index of its own, so that the list costs what needs eyes, not what was ever done.
 _EYES = f"""
@@ -224,11 +226,13 @@ def narrowed(alcance: Alcance, filtros: Filtros, *more: Any, atencao: bool) -> s
 
 def _narrowed(statement: sa.Select[Any], alcance: Alcance, filtros: Filtros) -> sa.Select[Any]:
     statement = statement.where(alcance.em(_S.empresa_id))
-    estado, gone = filtros.estado, _S.id.in_(CANCELADAS)
+    estado, gone = filtros.estado, sa.exists(CANCELADAS.where(nfse_emissao.c.session_id == _S.id))
     if estado in FORA:
-        estado, statement = Estado.APROVADO, statement.where(gone, FORA[estado])
+        estado, statement = Estado.APROVADO, statement.where(_S.id.in_(CANCELADAS), FORA[estado])
     elif estado == Estado.APROVADO:
         statement = statement.where(~gone)
+    if filtros.motivo is not None:  # as every state has its reason, its index serves
+        statement = statement.where(_S.estado.in_(ENTERED_BY.get(filtros.motivo, NOT_ENDED)))
     for column, wanted in (
         (_S.estado, estado),
         (_S.snapshot_reason, filtros.motivo),
@@ -238,7 +242,9 @@ def _narrowed(statement: sa.Select[Any], alcance: Alcance, filtros: Filtros) -> 
             statement = statement.where(column == wanted)
     if filtros.atendente is not None:  # by the login or by the name that is shown
         named = filtros.atendente.lower()
-        statement = statement.where(sa.or_(staff.c.nome == named, sa.func.lower(SHOWN) == named))
+        theirs = sa.select(conversas.c.conversa).join(staff)
+        theirs = theirs.where(sa.or_(staff.c.nome == named, sa.func.lower(SHOWN) == named))
+        statement = statement.where(_S.conversa == sa.any_(sa.func.array(theirs.scalar_subquery())))
     if filtros.valor_de is not None:
         statement = statement.where(_S.valor >= filtros.valor_de)
     if filtros.valor_ate is not None:

@@ -5,6 +5,7 @@ Lists sessions with every note that came of them, for the file that leaves the c
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -20,6 +21,9 @@ from persistence.people.channels import counts
 from persistence.staff import queue as staff_queue
 from persistence.staff.queue import Filtros, listing
 from persistence.tables import (
+    NOME_NA_SESSAO,
+    SEM_NOTA,
+    cliente_tomador,
     conversas,
     empresa,
     inbox,
@@ -29,13 +33,13 @@ from persistence.tables import (
     session_snapshot,
     usuario,
 )
+from state_machine.invoice.session import COM_AUTORIDADE, ESPERAM_USUARIO
 
 LIMIT = 50  # more is no answer
 OPENS_WITHIN = timedelta(minutes=5)  # from the words to the session that they open
 END_OF_A_PHONE = 8  # digits that every way of writing a Brazilian number shares
 _S = session_snapshot.c
-_ACCENTED = "áàãâäéèêëíìîïóòõôöúùûüçñ"  # a database of the C locale lowers no É
-_ACCENTS = (_ACCENTED + _ACCENTED.upper(), "aaaaaeeeeiiiiooooouuuucn" * 2)
+BEARERS = 50  # clients, people and companies of a name whose sessions are looked for; of more it tells nobody apart
 
 
 async def by_session(connection: Connection, alcance: Alcance, sessao_id: str) -> list[Any]:
@@ -66,12 +70,37 @@ async def by_amount(connection: Connection, alcance: Alcance, valor: Decimal) ->
 
 
 async def by_name(connection: Connection, alcance: Alcance, nome: str) -> list[Any]:
-    """Sessions whose customer, person or company is called so in part, in any case and without accents."""
-    said = _S.rascunho["nome"]["valor"].astext
-    called = (_S.cnpj_razao_social, said, conversas.c.nome_perfil, empresa.c.razao_social)
-    plain = nome.translate(str.maketrans(*_ACCENTS)).lower()
-    found = (sa.func.lower(sa.func.translate(each, *_ACCENTS)).contains(plain, autoescape=True) for each in called)
-    return await _sessions(connection, alcance, sa.or_(*found))
+    """Sessions whose customer, person or company is called so in part, in any case and without accents.
+
+    Of a name that more than ``BEARERS`` clients, people or companies bear, some sessions.
+    """
+    typed = re.sub("[/%_]", r"/\g<0>", nome)
+
+    def called(name: Any) -> sa.ColumnElement[bool]:
+        return sa.func.sem_acento(name).contains(sa.func.sem_acento(typed), escape="/")
+
+    def some(column: Any, *where: Any) -> sa.Subquery:
+        # By the index, whatever the planner knows: a LIMIT that it saw could have it walk through the table.
+        named = sa.select(column.label("quem")).where(*where).cte().prefix_with("MATERIALIZED")
+        return sa.select(sa.select(named.c.quem).limit(BEARERS).subquery().c.quem).distinct().subquery()
+
+    def of(theirs: sa.Column[Any], bearer: sa.Column[Any], name: sa.Column[Any]) -> sa.Select[Any]:
+        seen = () if alcance.todas else (sa.exists().where(theirs == bearer, alcance.em(_S.empresa_id)),)
+        bearers = some(bearer, called(name), *seen)
+        sessions = sa.select(_S.id).where(theirs == bearers.c.quem, alcance.em(_S.empresa_id))
+        newest = sessions.order_by(_S.id.desc()).limit(LIMIT).correlate(bearers).lateral()
+        return sa.select(newest.c.id).select_from(bearers.join(newest, sa.true()))
+
+    in_draft = (called(sa.text(f"({NOME_NA_SESSAO})")), alcance.em(_S.empresa_id))
+    found = sa.union(
+        of(_S.cnpj, cliente_tomador.c.cnpj, cliente_tomador.c.razao_social),
+        of(_S.conversa, conversas.c.conversa, conversas.c.nome_perfil),
+        of(_S.empresa_id, empresa.c.id, empresa.c.razao_social),
+        sa.select(some(_S.id, sa.text(SEM_NOTA), *in_draft).c.quem),
+        sa.select(_S.id).where(_S.estado.in_(ESPERAM_USUARIO | COM_AUTORIDADE), *in_draft),
+    ).subquery()
+    first = sa.select(found.c.id).order_by(found.c.id.desc()).limit(LIMIT)
+    return await _sessions(connection, alcance, _S.id.in_(first))
 
 
 async def by_wamid(connection: Connection, alcance: Alcance, wamid: str) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -33,3 +34,9 @@ def id_() -> sa.Column[int]:
 def literals(words: Iterable[str]) -> str:
     """Return the words of a closed set as SQL literals, for ``IN (…)``; they are our own constants."""
     return ", ".join(f"'{word}'" for word in sorted(words))
+
+
+def name_search(table: str, name: str, **more: Any) -> sa.Index:
+    """Return an index by which a part of a name is found, in any case and without accents; ``name`` is SQL."""
+    what = sa.text(f"sem_acento({name}) gin_trgm_ops")
+    return sa.Index(f"ix_{table}_nome", what, postgresql_using="gin", **more)

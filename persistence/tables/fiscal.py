@@ -196,6 +196,7 @@ nfse_processada = sa.Table(
     sa.Column("webhook_payload", JSONB),
     now("criado_em"),
     sa.Index("ix_nfse_processada_numero", "numero"),
+    sa.Index("ix_nfse_processada_cancelada", "emissao_id", postgresql_where=sa.text("status = 'cancelado'")),
     sa.Index("ix_nfse_processada_chave", "chave", postgresql_where=sa.text("chave IS NOT NULL")),
 )
 
@@ -238,6 +239,7 @@ gateway_tentativas = sa.Table(
     sa.Column("pedido", sa.Text),  # both bodies masked and cut: for support, not for sending again
     sa.Column("resposta", sa.Text),
     now("em"),
+    sa.Index("ix_gateway_tentativas_em", "em"),
 )
 
 
@@ -368,5 +370,6 @@ idempotency_records = sa.Table(
     sa.CheckConstraint("(status = 'PENDING') = (lease_until IS NOT NULL)", name="lease"),
     sa.CheckConstraint("idempotency_key <> ''", name="key"),
     sa.Index("ix_idempotency_records_created_at", "created_at"),
+    sa.Index("ix_idempotency_records_abertas", "created_at", postgresql_where=sa.text("status = 'PENDING'")),
     sa.Index("ix_idempotency_records_expires_at", "expires_at"),
 )

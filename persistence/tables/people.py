@@ -14,8 +14,8 @@ from enum import StrEnum
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from persistence.tables.base import MOMENT, MONEY, id_, literals, metadata, now
-from state_machine.invoice.session import ESPERAM_USUARIO, Estado
+from persistence.tables.base import MOMENT, MONEY, id_, literals, metadata, name_search, now
+from state_machine.invoice.session import ESPERAM_USUARIO, FINAIS, Estado
 
 empresa = sa.Table(
     "empresa",
@@ -53,6 +53,7 @@ empresa = sa.Table(
     sa.Column("ind_op", sa.Text),
     sa.Column("class_trib", sa.Text),
     sa.Column("email_contador", sa.Text),  # where its month goes by mail, in lower case
+    name_search("empresa", "razao_social"),
 )
 
 empresa_canal = sa.Table(
@@ -205,6 +206,7 @@ conversas = sa.Table(
     sa.Index("ix_conversas_pessoa_pedida", "conversa", postgresql_where=sa.text("pessoa_pedida_em IS NOT NULL")),
     sa.Index("ix_conversas_wa_fim", sa.text('"right"(wa_id, 8)')),  # with or without country, area, ninth digit
     # Not on ultima_entrada_em, which every message changes: that would cost an entry in every index.
+    name_search("conversas", "nome_perfil"),
     sa.Index("ix_conversas_desconhecidas", "criado_em", postgresql_where=sa.text("usuario_id IS NULL")),
     postgresql_with={"fillfactor": "70"},
 )
@@ -230,6 +232,7 @@ cliente_tomador = sa.Table(
     now("atualizado_em"),
     sa.UniqueConstraint("empresa_id", "cnpj"),
     sa.Index("ix_cliente_tomador_empresa", "empresa_id", sa.text("id DESC")),
+    name_search("cliente_tomador", "razao_social"),
 )
 
 cliente_apelido = sa.Table(
@@ -301,6 +304,8 @@ lanes = sa.Table(
 )
 
 
+NOME_NA_SESSAO = "coalesce(cnpj_razao_social, rascunho #>> '{nome,valor}')"  # who its client is called, in SQL
+SEM_NOTA = f"estado IN ({literals(FINAIS - {Estado.APROVADO})})"  # it ended without one
 _WAITS_FOR_USER = sa.text(f"estado IN ({literals(ESPERAM_USUARIO)})")
 
 session_snapshot = sa.Table(
@@ -352,6 +357,9 @@ session_snapshot = sa.Table(
         "updated_at",
         postgresql_where=sa.text(f"estado = '{Estado.REJEITADO}' AND pendente IS NULL"),
     ),
+    sa.Index("ix_session_snapshot_valor", "valor", sa.text("id DESC"), postgresql_where=sa.text("valor IS NOT NULL")),
+    # The client's name of what ended without a note stands nowhere else; entered once, as it ends.
+    name_search("session_snapshot", NOME_NA_SESSAO, postgresql_where=sa.text(SEM_NOTA)),
     sa.Index("ix_session_snapshot_deadline", "expira_em", postgresql_where=_WAITS_FOR_USER),
 )
 

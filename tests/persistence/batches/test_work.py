@@ -6,7 +6,7 @@ import asyncio
 import json
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,7 +15,15 @@ from operations.company import add_company
 from persistence.batches import records, work
 from persistence.db.engine import Database
 from proofs.demo.world import COMPANY
-from state_machine.mailing.delivery import MailAccepted, MailDeferred, MailLost, MailUnreachable, settle
+from state_machine.mailing.delivery import (
+    EstadoLinha,
+    MailAccepted,
+    MailDeferred,
+    MailLost,
+    MailUnreachable,
+    Settled,
+    settle,
+)
 from state_machine.protocol.channel import Canal
 from tests.made_batches import QUEM, company, confirmed, listed
 from tests.owner import as_owner
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = timedelta(seconds=600)
 ANOTHER = "44555666000181"
+NOT_BEGUN = Settled(EstadoLinha.PENDING, not_sent=True)
 
 
 @pytest.fixture
@@ -53,13 +62,22 @@ async def taken(database: Database, lote_id: int) -> TakenBatch:
 async def send(database: Database, batch: TakenBatch, outcome: MailOutcome) -> str | None:
     """Take the next row and store this answer to it; returns the address."""
     async with database.transaction() as connection:
-        row = await work.next_row(connection, batch, "empresa.com.br")
-    if row is None:
+        rows = await work.next_rows(connection, batch, "empresa.com.br")
+    if not rows:
         return None
+    row, became = rows[0], dict.fromkeys((row.id for row in rows), NOT_BEGUN)
     async with database.transaction() as connection:
-        settled = settle(outcome, row.attempts, row.incertas, (60.0, 600.0), 600.0)
-        assert await work.settle(connection, batch, row.id, settled)
+        became[row.id] = settle(outcome, row.attempts, row.incertas, (60.0, 600.0), 600.0)
+        assert await work.settle(connection, batch, became)
     return str(row.email)
+
+
+async def first_in_hand(database: Database, batch: TakenBatch) -> Any:
+    """Take a bunch, and give all but its first mail back."""
+    async with database.transaction() as connection:
+        row, *others = await work.next_rows(connection, batch, "empresa.com.br")
+        await work.settle(connection, batch, {other.id: NOT_BEGUN for other in others})
+    return row
 
 
 async def silent(database: Database) -> None:
@@ -93,16 +111,15 @@ class TestProcessingLockIdempotency:
         """After 30 s without a heartbeat another takes over, and what the first commits later is refused."""
         lote_id = await confirmed(database, "test.csv", "user@test.com.br", "other@test.com.br")
         first = await taken(database, lote_id)
-        async with database.transaction() as connection:
-            row = await work.next_row(connection, first, "empresa.com.br")
-        assert row is not None
+        row = await first_in_hand(database, first)
         assert await acquire(database, lote_id) is None
         await silent(database)
         second = await taken(database, lote_id)
         async with database.transaction() as connection:
             assert not await work.LEASES.renew(connection, first)
-            assert not await work.settle(connection, first, row.id, settle(MailAccepted(), 1, 0, (), 0))
-            assert await work.next_row(connection, first, "empresa.com.br") is None
+            assert not await work.settle(connection, first, {row.id: settle(MailAccepted(), 1, 0, (), 0)})
+            assert await work.next_rows(connection, first, "empresa.com.br") == []
+            assert await work.goes(connection, first, row.id) is None
             assert await work.leave(connection, first) is None
             assert not await work.mark_failed(connection, first, "late", UNKNOWN)
         assert await send(database, second, MailAccepted()) == "other@test.com.br"
@@ -149,9 +166,7 @@ class TestCrashRecoveryIdempotency:
         lote_id = await confirmed(database, "test.csv", *emails)
         first = await taken(database, lote_id)
         sent = [await send(database, first, MailAccepted()) for _ in range(2)]
-        async with database.transaction() as connection:
-            in_hand = await work.next_row(connection, first, "empresa.com.br")
-        assert in_hand is not None
+        in_hand = await first_in_hand(database, first)
         await silent(database)
         async with database.transaction() as connection:
             assert await work.recover(connection) == 1
@@ -167,9 +182,9 @@ class TestCrashRecoveryIdempotency:
         lote_id = await confirmed(database, "test.csv", "user@test.com.br", "other@test.com.br")
         batch = await taken(database, lote_id)
         async with database.transaction() as connection:
-            await work.next_row(connection, batch, "empresa.com.br")
+            await work.next_rows(connection, batch, "empresa.com.br")
         async with database.transaction() as connection:
-            assert await records.stop(connection, lote_id) == 1
+            assert await records.stop(connection, lote_id) == 0
         await silent(database)
         async with database.transaction() as connection:
             await work.recover(connection)
@@ -245,21 +260,48 @@ FROM (SELECT generate_series(1, $3::int) AS n) AS linhas
 """
 
 
-async def test_the_next_mail_of_a_long_list_is_found_as_fast_as_that_of_a_short_one(database: Database) -> None:
-    """In so many buffers, whether or not anybody has analysed the table."""
+async def test_the_next_mails_of_a_long_list_are_found_as_fast_as_those_of_a_short_one(database: Database) -> None:
+    """In so many buffers, whatever the planner was told: of none, of another state of the table, or of this one."""
     lote_id = await confirmed(database, "test.csv", "user@test.com.br")
     batch = await taken(database, lote_id)
     await as_owner(database.pool, "ALTER TABLE lote_linhas SET (autovacuum_enabled = off)")  # or it comes half-way
+    lies = "UPDATE lote_linhas SET estado = 'DONE'; ANALYZE lote_linhas; UPDATE lote_linhas SET estado = 'PENDING'"
     found = []
-    for rows, analysed in ((1_000, False), (40_000, False), (0, True)):
+    for rows, said in ((1_000, ""), (40_000, ""), (0, f"{lies} WHERE linha % 100 = 0"), (0, "ANALYZE lote_linhas")):
         before = await database.pool.fetchval("SELECT max(linha) FROM lote_linhas")
         await database.pool.execute(FILL, lote_id, before, rows)
-        if analysed:
-            await as_owner(database.pool, "ANALYZE lote_linhas")
+        await as_owner(database.pool, said or "SELECT")
         explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {work.NEXT}"
-        [plan] = json.loads(await database.pool.fetchval(explain, batch.id, batch.epoch, "empresa.com.br", 1000))
+        async with database.pool.acquire() as connection, connection.transaction():
+            await connection.execute(work.IN_ORDER)
+            [plan] = json.loads(await connection.fetchval(explain, batch.id, batch.epoch, "empresa.com.br", 1000))
         found.append(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"])
-    assert max(found) <= 60, found  # most of them to write the row
+    assert max(found) <= 40 * work.BUNCH, found  # most of them to write the rows
+
+
+async def test_a_mail_that_may_have_gone_is_taken_alone(database: Database) -> None:
+    """What a worker died of takes no others with it a second time."""
+    lote_id = await confirmed(database, "test.csv", *(f"user{number}@test.com.br" for number in range(4)))
+    batch = await taken(database, lote_id)
+    await database.pool.execute("UPDATE lote_linhas SET incertas = 1 WHERE email ~ '[12]@'")
+    bunches = []
+    for _ in range(4):
+        async with database.transaction() as connection:
+            rows = await work.next_rows(connection, batch, "empresa.com.br")
+        bunches.append([row.email[4] for row in rows])
+    assert bunches == [["0"], ["1"], ["2"], ["3"]]
+
+
+async def test_a_bunch_keeps_to_a_domains_share(database: Database) -> None:
+    """So many of a minute, those that went before counted; others' go on."""
+    addresses = [f"user{number}@{domain}" for number in range(4) for domain in ("um.com.br", "dois.com.br")]
+    batch = await taken(database, await confirmed(database, "test.csv", *addresses))
+    taken_of = []
+    for _ in range(2):
+        async with database.transaction() as connection:
+            rows = await work.next_rows(connection, batch, "empresa.com.br", 3)
+        taken_of.append([row.email for row in rows])
+    assert taken_of == [addresses[:6], []]
 
 
 async def test_a_second_lost_answer_is_the_last(database: Database) -> None:
@@ -294,13 +336,12 @@ async def test_a_stopped_list_has_no_row_in_the_queue(database: Database, settle
     """Stopped while a mail is in hand and the server is away: nothing waits and nothing goes, for ever."""
     lote_id = await confirmed(database, "test.csv", "user@test.com.br", "admin@test.com.br")
     batch = await taken(database, lote_id)
+    row = await first_in_hand(database, batch)
     async with database.transaction() as connection:
-        row = await work.next_row(connection, batch, "empresa.com.br")
-        assert row is not None
         assert await records.stop(connection, lote_id) == 1
         if settled:
             away = settle(MailUnreachable("refused"), row.attempts, 0, (60.0,), 600.0)
-            assert await work.settle(connection, batch, row.id, away)
+            assert await work.settle(connection, batch, {row.id: away})
         assert await work.mark_failed(connection, batch, "refused", timedelta(seconds=60))
     found = await database.pool.fetch("SELECT estado FROM lote_linhas")
     assert {row["estado"] for row in found} == {"CANCELADA"}
@@ -311,12 +352,10 @@ async def test_a_stopped_list_has_no_row_in_the_queue(database: Database, settle
 async def test_an_answer_changes_no_row_that_is_not_in_hand(database: Database, estado: str) -> None:
     """What was cancelled or erased meanwhile does not come back to life."""
     batch = await taken(database, await confirmed(database, "test.csv", "user@test.com.br"))
-    async with database.transaction() as connection:
-        row = await work.next_row(connection, batch, "empresa.com.br")
-        assert row is not None
+    row = await first_in_hand(database, batch)
     await database.pool.execute("UPDATE lote_linhas SET estado = $1", estado)
     async with database.transaction() as connection:
-        assert not await work.settle(connection, batch, row.id, settle(MailDeferred(451), 1, 0, (60.0,), 600.0))
+        assert not await work.settle(connection, batch, {row.id: settle(MailDeferred(451), 1, 0, (60.0,), 600.0)})
     assert await database.pool.fetchval("SELECT estado FROM lote_linhas") == estado
 
 
