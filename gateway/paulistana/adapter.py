@@ -68,7 +68,7 @@ NATUREZA: Final = Natureza(
 SERVICE: Final = "https://nfews.prefeitura.sp.gov.br/lotenfe.asmx"
 _DAYS_BACK: Final = 8  # of the second look: an emission is asked about for seven days
 _MOST_PAGES: Final = 100  # of it; more notes than that hide ours
-_TRIES: Final = 3  # of a page
+_TRIES: Final = 5  # of a page
 _PATIENCE: Final = 5.0  # seconds that the city may ask to wait between them
 _TOGETHER: Final = 8  # pages asked for at once, of a company that has many
 _NO_TEST: Final = NotSent(
@@ -303,7 +303,7 @@ class Paulistana:
     async def listing(self, prestador: str, inicio: date, fim: date, cursor: str | None = None) -> Listagem:
         """Return one page of the notes that a company issued in some days.
 
-        Asked up to three times, so that a page that does not come seldom costs a whole walk.
+        Asked up to five times: a walk of many pages would seldom end else while the city stumbles.
         """
         page = int(cursor or "1")
         span = {"inicio": inicio.isoformat(), "fim": fim.isoformat(), "pagina": page}

@@ -157,7 +157,7 @@ async def test_absence_takes_both_questions() -> None:
     """Presence in the period beats absence of the key; a period that cannot be read proves nothing."""
     absent, empty = answer(ASKED, errors=("1106",)), answer(ASKED, agreed=True)
     page = Answer(502, {}, b"<html/>")
-    city = Asked(absent, empty, absent, answer(ASKED, note(), agreed=True), absent, page, page, page)
+    city = Asked(absent, empty, absent, answer(ASKED, note(), agreed=True), absent, *[page] * 5)
     key = city.key(CNPJ, str(KEY))
     try:
         assert await city.find(key) == Absent()
