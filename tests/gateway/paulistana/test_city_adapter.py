@@ -165,7 +165,7 @@ async def test_absence_takes_both_questions() -> None:
         assert isinstance(await city.find(key), CannotTell)
         assert [operacao for operacao, _ in city.calls] == [
             *("ConsultaNFe", "ConsultaNFeEmitidas") * 3,
-            *["ConsultaNFeEmitidas"] * 2,
+            *["ConsultaNFeEmitidas"] * 4,
         ]
         assert all(complaints(message) == [] for _, message in city.calls)
     finally:
