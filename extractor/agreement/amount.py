@@ -13,6 +13,7 @@ from typing import Final
 
 from extractor.agreement.service import DOCUMENTS, is_order
 from extractor.amounts.find import UNIT_WORD
+from extractor.amounts.reckoned import LEFT_OUT
 from extractor.amounts.roles import COUNTABLE_LIMIT, Role, roles_of
 from extractor.amounts.value import WITHHELD, unasked, withheld
 from extractor.contract import INFORMS, TALK, Ato, Context, Extraction
@@ -342,7 +343,7 @@ AGAIN: Final = re.compile(
 KEY: Final = re.compile(r"\bpix\b[^NV\n]{0,9}D ?[NV]")  # "o pix é 64.261… 620"
 BROKEN_OFF: Final = re.compile(r"[NV] ?\.{2,}[^NV\n]{0,20}D")  # "o dela é 943... pera, 942.970…"
 # The price of one: "R$ 190,00 por participante."; and where pieces of that name are counted too, "a aula lá é 90".
-PER: Final = re.compile(r"(?P<a>[NV])(?: reais)? ?(?:(?:por|per|p/) ?(?!favor|mim|isso|tudo|pix|conta|fora)[a-z]{3,}(?= *(?:[.,;(\n]|$))|/ ?[a-z]{2})")
+PER: Final = re.compile(r"(?P<a>[NV])(?: reais)? ?(?:(?:por|per|p/) ?(?!favor|mim|isso|tudo|pix|conta|fora)[a-z]{3,}(?= *(?:[.,;(\n]|$))|/[a-z]{2})")
 PER_NAMED: Final = re.compile(
     r"\b(?:a|o|da|do|cada) (?P<w>[a-z]{3,})(?: la)? (?:eh|e|sai|custa|paga|permanece|de|fica)?(?: por)? ?(?:R )?(?P<a>[NV])"
     r"|\b(?P<d>diaria) de (?:R )?(?P<b>[NV])"
@@ -350,14 +351,18 @@ PER_NAMED: Final = re.compile(
 # What else an amount in such a message may be: a share of it, what is left, what it was before.
 HAZARD: Final = re.compile(
     r"P|\b(?:metade|meio|meia|terca|liquid\w+|ratei\w+|dividi\w+|rach\w+|resto|antig\w+|reajust\w+|euros?|dolar\w*"
-    r"|em [a-z]+ vezes|parcela\w*|tabela|proposta|ignora|quarto|email)\b|€"
+    r"|parcela\w*|tabela|proposta|ignora)\b|€"
 )
+FULL: Final = re.compile(r"\b(?:chei[ao]|inteir[ao])\b")
+CENTS: Final = re.compile(r",\d\d\b")
 LIQUID: Final = re.compile(r"\bliquid[oa]s?\b")
+IN_PARTS: Final = re.compile(r"\bem (?:[a-z]+|N) vezes\b")
 GOODS: Final = re.compile(r"\bn(?:ota|f) d[aeo]s? (?:mercadoria|produto|peca)")
 PER_LAST: Final = (re.compile(r"(?P<a>[NV])(?: reais)? [ao] [a-z]{3,}\W*$"), re.compile(r"\bN (?:de|a) (?:R )?(?P<a>[NV])"),
                    re.compile(r"\bN ?(?:h|horas?)\b[^NVD\n]{0,40} a (?:R )?(?P<a>[NV])"))
 SAME_UNIT: Final = re.compile(r"[NV] ?/ ?(?P<w>[a-z]{1,6})\b[^\n]{0,20}(?P<a>[NV]) ?(?P=w)\b")
 ONE_OF_THEM: Final = re.compile(r"\b(?:ess[ae]|est[ae]|primeira?|segunda?|entrada|sinal|so) \b|\b[12][aª]\b")
+HEDGED: Final = re.compile(r"\bse n(?:ao)? me engano\b")
 HALF_MORE: Final = re.compile(r"\be mei[ao]\b")
 EACH_ITS_OWN: Final = re.compile(r"\b(?:uma? (?:nota )?p(?:or|ra|ara)? ?(?:cada|sessao)|cada um\w* a sua|nota por)\b")
 SLIPPED: Final = re.compile(r"\W{0,3}e [a-z]+(?: reais)?\W*")  # "quatrocentos e dey"
@@ -440,6 +445,8 @@ def _of_reckoned(doubt: Doubt, rules: RulesReading, weighed: Sequence[tuple[floa
     if not of or doubt.motivo is Motivo.DESCONTO:
         return doubt.leituras
     if doubt.motivo is Motivo.POR_UNIDADE:
+        if any(NAMED & _roles(rules, e) for _, e in weighed if Decimal(e.valor) == of[0]):
+            return (format(of[0], ".2f"), *doubt.leituras)  # "3.000 páginas, no valor de 990,00"
         if HALF_MORE.search(line):
             return ()
         if not EACH_ITS_OWN.search(line):
@@ -455,7 +462,12 @@ def _beside_sure(
     contexto: Context,
 ) -> tuple[str, ...]:
     line, first, played = rules.skeleton.line, best.valor, _roles(rules, best)
+    if HEDGED.search(line):
+        return ()
+    times = sum(m.amount == Decimal(first) for m in _amounts(rules))
     for sure, other in weighed:
+        if times > 1 and Decimal(other.valor) == times * Decimal(first):
+            return (other.valor, first)
         if other.valor == first or not _may_be(rules, learned, other):
             continue
         roles = _roles(rules, other)
@@ -466,6 +478,8 @@ def _beside_sure(
         if Role.DISCOUNT in roles and (Role.NEW not in played or _less(first, other) == other.valor):
             return (first, _less(first, other))
     known = contexto.conhecidos.get(Campo.VALOR)
+    if known not in {None, first} and contexto.resumo_mostrado and len(rules.skeleton.text.original.split()) == 1:
+        return (first, str(known))  # "1.800" over a summary of 1.500: nothing says that it corrects
     corrects = CORRECTS.search(line) or any(Role.NEGATED in each for each in roles_of(rules.skeleton).values())
     if known not in {None, first} and learned.ato is Ato.DADOS and not (played & NAMED or corrects):
         return (str(known), first)
@@ -473,7 +487,7 @@ def _beside_sure(
         return (first,)
     bare = not _is_money(rules, best)
     label = max((m.certeza for m in learned.of(Rotulo.TOTAL) if m.start < best.end and m.end > best.start), default=0.0)
-    whole = bare and "," not in rules.skeleton.text.original[best.start : best.end]
+    whole = bare and rules.skeleton.text.original[best.start : best.end].isdecimal()
     odd = (not label and not played) or (whole and label < SECOND and len(weighed) == 1)
     one = _is_of_one(rules, learned, best, wide=False) and (_counts(rules, learned) or _is_answer(rules, contexto))
     listed = bare and not played and len(weighed) > READINGS
@@ -502,23 +516,30 @@ def _beside_doubtful(
     if known is not None and changed and not played & {*NAMED, Role.NEW}:
         made = Decimal(known) + Decimal(first) * (-1 if LESS.search(line) else 1)
         return (format(made, ".2f"), first) if 0 < made < LIMITE else ()
-    if len(weighed) >= READINGS and not named and not _is_money(rules, best):
+    typed = rules.skeleton.text.original[best.start : best.end]
+    if len(weighed) >= READINGS and typed.isdecimal() and sure < SECOND and not named:
         return ()  # a list of bare numbers
     times = sum(m.amount == Decimal(first) for m in _amounts(rules))
     labels = [m for m in learned.mencoes if m.start < best.end and m.end > best.start and m.rotulo.startswith("num-")]
     if times > 1 and learned.of(Rotulo.PARTE):
         return (first, format(Decimal(first) * times, ".2f"))
-    if _is_of_one(rules, learned, best, wide=True) or Role.APPROXIMATE in played or LIQUID.search(line):
+    if _is_of_one(rules, learned, best, wide=True) or Role.APPROXIMATE in played or LIQUID.search(line) or IN_PARTS.search(line):
         return ()
-    if not named and HAZARD.search(line):
+    numbers = _labelled_as(learned, best, Rotulo.OUTRO) and not _is_money(rules, best) and Role.NEW not in played
+    if numbers and (contexto.pendente is not None or not _with_document(joined)):
         return ()
-    if SLIPPED.fullmatch(fold(rules.skeleton.text.original[best.end :]).plain) or Decimal(first) < LEAST_PRICE:
+    if not named and HAZARD.search(line) and not FULL.search(line):
+        return ()
+    if SLIPPED.fullmatch(fold(rules.skeleton.text.original[best.end :]).plain) or (Decimal(first) < LEAST_PRICE and not _is_money(rules, best)):
         return ()
     total = any(m.rotulo is Rotulo.TOTAL and m.certeza >= SECOND for m in labels)
     if learned.certeza < ACT or learned.ato in TALK or learned.ato in {Ato.VARIAS, Ato.FISCAL}:
         ordered = is_order(rules) and not commands(rules.skeleton.text)
-        complete = _with_document(joined) and (learned.ato is Ato.DADOS or (total and learned.ato is Ato.FISCAL))
-        return (first,) if complete or (ordered and learned.ato is Ato.DADOS) else ()
+        complete = _with_document(joined) and (
+            learned.ato is Ato.DADOS or (total and learned.ato is Ato.FISCAL) or Role.LABELLED in played
+        )
+        priced = learned.ato is Ato.DADOS and (ordered or CENTS.search(typed))
+        return (first,) if complete or priced else ()
     if _with_document(joined) or named:
         return (first,)
     if learned.ato in {Ato.CORRIGE, Ato.REPETE} or contexto.pendente is Campo.VALOR:
@@ -535,6 +556,8 @@ def _less(first: str, other: Evidence) -> str:
 def _may_be(rules: RulesReading, learned: LearnedReading, found: Evidence) -> bool:
     """Say whether an amount may be the invoice's at all: it is neither denied nor counts or numbers something."""
     played = _roles(rules, found)
+    if Role.PART in played and LEFT_OUT.search(rules.skeleton.line):
+        return False
     if Role.NEGATED in played or (Role.QUANTITY in played and not _is_money(rules, found)):
         return False
     labels = [m for m in learned.mencoes if m.start < found.end and m.end > found.start]
@@ -551,11 +574,15 @@ def _is_of_one(rules: RulesReading, learned: LearnedReading, found: Evidence, *,
     for m in PER_NAMED.finditer(line):
         if at in {m.start("a"), m.start("b")} and (m["d"] or re.search(rf"\b{m['w']}s\b", line)):
             return True
-    labelled = any(m.start < found.end and m.end > found.start for m in learned.of(Rotulo.UNITARIO))
+    labelled = _labelled_as(learned, found, Rotulo.UNITARIO)
     wide = wide or any(m.start("a") == at for m in SAME_UNIT.finditer(line))
     if wide and any(m.start("a") == at for each in (*PER_LAST, SAME_UNIT) for m in each.finditer(line)):
         return True
     return wide and (labelled or Role.UNIT in _roles(rules, found))
+
+
+def _labelled_as(learned: LearnedReading, found: Evidence, rotulo: Rotulo) -> bool:
+    return any(m.certeza >= SURE and m.start < found.end and m.end > found.start for m in learned.of(rotulo))
 
 
 def _counts(rules: RulesReading, learned: LearnedReading) -> bool:

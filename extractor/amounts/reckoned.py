@@ -72,7 +72,7 @@ _LESS: Final = re.compile(
 )
 _DIFFERENCE: Final = re.compile(r"\bdiferenca\b")
 _HALVES: Final = re.compile(r"\bmetade\b(?! d[aeo]s? (?!valor\b|total\b|preco\b|pacote\b|[NV])[a-z])|\bpag\w+ (?:a )?metade\b|\bmeio a meio\b")
-_INCLUDED: Final = re.compile(r"\b(?:ja com|embutid\w+|inclu[is]\w*|fic(?:a|ou)|deu|que vem)\b|=")
+_INCLUDED: Final = re.compile(r"\b(?:ja com|embutid\w+|inclu[is]\w*|fic(?:a|ou)|deu|chei[ao]|que vem)\b|=")
 _NETS: Final = re.compile(r"\bliquid[oa]s?\b")
 _TAXES: Final = re.compile(r"\b(?:iss\w*|inss|irr?f?|impostos?|tribut\w+|aliquota|ret[ei]\w+|csll|pis)\b")
 _OFF: Final = re.compile(r"\b(?:desc\w*|abat\w+|off|menos|avista)\b")
@@ -159,7 +159,7 @@ def _found(pattern: re.Pattern[str], skeleton: Skeleton) -> Mark | None:
 
 _OPENS: Final = r"(?:(?:nao|ops|opa|perai)[,.!]? )?"
 ZERO_MORE: Final = re.compile(
-    rf"{_OPENS}(?:faltou|falta|esqueci|ficou faltando|comi) (?:de )?(?:um |o )?zero(?: ai)?[.!]?"
+    rf"{_OPENS}(?:faltou|falta|esqueci|ficou faltando|comi) (?:de )?(?:um |o )?zero(?: ai| no valor)?[.!]?"
 )
 ZERO_LESS: Final = re.compile(rf"{_OPENS}(?:tem|foi|ficou|botei|coloquei|saiu)(?: com)? um zero a mais(?: ai)?[.!]?")
 RISE: Final = re.compile(
