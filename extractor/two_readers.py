@@ -7,7 +7,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from extractor.agreement.amount import ACT, amount_of_both, never_alone, only_price, undecided, without_asides, without_service
+from extractor.agreement.amount import (
+    ACT,
+    amount_of_both,
+    never_alone,
+    only_price,
+    undecided,
+    without_asides,
+    without_service,
+)
 from extractor.agreement.name import name_of_both
 from extractor.agreement.service import as_candidate, price_marks, service_of_both
 from extractor.amounts.reckoned import names_net, reckoned, two_amounts

@@ -13,7 +13,7 @@ from typing import Final
 
 from extractor.agreement.service import DOCUMENTS, is_order
 from extractor.amounts.find import UNIT_WORD
-from extractor.amounts.reckoned import LEFT_OUT
+from extractor.amounts.reckoned import LEFT_OUT, says_net
 from extractor.amounts.roles import COUNTABLE_LIMIT, Role, roles_of
 from extractor.amounts.value import WITHHELD, unasked, withheld
 from extractor.contract import INFORMS, TALK, Ato, Context, Extraction
@@ -326,13 +326,14 @@ def _without_amount(extraction: Extraction) -> Extraction:
 
 # Words that tell of an amount without ordering an invoice of it: a refusal, and a note that was made or missed before.
 REFUSES: Final = re.compile(
-    r"\W*(?:(?:ok|entao|opa|ah|calma|por favor)[,.!]? ){0,3}(?:(?:nao|n) (?:emit|tir|prossig|fatur|ger[ae])|desist"
-    r"|cancel\w+\b(?!.*\b(?:faz|refa[zc]|outra|emit)))|.*\b(?:nem (?:vale|compensa)|joga fora|larg\w+ mao)\b"
+    r"\W*(?:(?:ok|entao|opa|ah|calma|por favor)[,.!]? ){0,3}(?:(?:nao|n) (?:emit\w*(?! pel[oa]\b)|tir|prossig|fatur|ger[ae])"
+    r"|desist|cancel\w+\b(?!.*\b(?:faz|refa[zc]|outra|emit)))|.*\b(?:nem (?:vale|compensa)|joga fora|larg\w+ mao)\b"
 )
 BEFORE: Final = re.compile(
     r"\b(?:nao (?:receb|cheg)\w+|cade|pedi|perde\w*|cancel\w+|anul\w+|ach[ae]|lembra\w*|nada d[ae]|qual n\w+|soma)\b"
     r"[^.\n]{0,30}\bn(?:ota|f)s?\b"
-    r"|\b(?:fez|boto\w+|emitiram|saiu) (?:\w+ ){0,2}n(?:ota|f)s?\b|\b(?:vc|voce|tu|ce)s? (?:me )?(?:fez|boto\w+|cobrou)\b"
+    r"|\b(?:fez|boto\w+|emitiram|saiu) (?:\w+ ){0,2}n(?:ota|f)s?\b"
+    r"|\b(?:vc|voce|tu|ce)s? (?:me )?(?:fez|boto\w+|cobrou)\b"
     r"|\bn(?:ota|f)\b[^.\n]{0,12}\bveio\b"
     r"|\bn(?:ota|f)\b[^\n]{0,99}\b(?:foi (?:enviada|emitida)|foi rejeitada|ser anulada)\b"
 )
@@ -343,10 +344,13 @@ AGAIN: Final = re.compile(
 KEY: Final = re.compile(r"\bpix\b[^NV\n]{0,9}D ?[NV]")  # "o pix é 64.261… 620"
 BROKEN_OFF: Final = re.compile(r"[NV] ?\.{2,}[^NV\n]{0,20}D")  # "o dela é 943... pera, 942.970…"
 # The price of one: "R$ 190,00 por participante."; and where pieces of that name are counted too, "a aula lá é 90".
-PER: Final = re.compile(r"(?P<a>[NV])(?: reais)? ?(?:(?:por|per|p/) ?(?!favor|mim|isso|tudo|pix|conta|fora)[a-z]{3,}(?= *(?:[.,;(\n]|$))|/[a-z]{2})")
+PER: Final = re.compile(
+    r"(?P<a>[NV])(?: reais)? ?(?:(?:por|per|p/) ?(?!favor|mim|isso|tudo|pix|conta|fora)[a-z]{3,}"
+    r"(?= *(?:[.,;(\n]|$))|/[a-z]{2})"
+)
 PER_NAMED: Final = re.compile(
-    r"\b(?:a|o|da|do|cada) (?P<w>[a-z]{3,})(?: la)? (?:eh|e|sai|custa|paga|permanece|de|fica)?(?: por)? ?(?:R )?(?P<a>[NV])"
-    r"|\b(?P<d>diaria) de (?:R )?(?P<b>[NV])"
+    r"\b(?:a|o|da|do|cada) (?P<w>[a-z]{3,})(?: la)? (?:eh|e|sai|custa|paga|permanece|de|fica)?"
+    r"(?: por)? ?(?:R )?(?P<a>[NV])|\b(?P<d>diaria) de (?:R )?(?P<b>[NV])"
 )
 # What else an amount in such a message may be: a share of it, what is left, what it was before.
 HAZARD: Final = re.compile(
@@ -358,10 +362,14 @@ CENTS: Final = re.compile(r",\d\d\b")
 LIQUID: Final = re.compile(r"\bliquid[oa]s?\b")
 IN_PARTS: Final = re.compile(r"\bem (?:[a-z]+|N) vezes\b")
 GOODS: Final = re.compile(r"\bn(?:ota|f) d[aeo]s? (?:mercadoria|produto|peca)")
-PER_LAST: Final = (re.compile(r"(?P<a>[NV])(?: reais)? [ao] [a-z]{3,}\W*$"), re.compile(r"\bN (?:de|a) (?:R )?(?P<a>[NV])"),
-                   re.compile(r"\bN ?(?:h|horas?)\b[^NVD\n]{0,40} a (?:R )?(?P<a>[NV])"))
+PER_LAST: Final = (
+    re.compile(r"(?P<a>[NV])(?: reais)? [ao] [a-z]{3,}\W*$"),
+    re.compile(r"\bN (?:de|a) (?:R )?(?P<a>[NV])"),
+    re.compile(r"\bN ?(?:h|horas?)\b[^NVD\n]{0,40} a (?:R )?(?P<a>[NV])"),
+)
 SAME_UNIT: Final = re.compile(r"[NV] ?/ ?(?P<w>[a-z]{1,6})\b[^\n]{0,20}(?P<a>[NV]) ?(?P=w)\b")
 ONE_OF_THEM: Final = re.compile(r"\b(?:ess[ae]|est[ae]|primeira?|segunda?|entrada|sinal|so) \b|\b[12][aª]\b")
+PASSED_ON: Final = re.compile(r"\b(?:gasolina|combustivel|pedagio|repass\w+|reembols\w+)\b")
 HEDGED: Final = re.compile(r"\bse n(?:ao)? me engano\b")
 HALF_MORE: Final = re.compile(r"\be mei[ao]\b")
 EACH_ITS_OWN: Final = re.compile(r"\b(?:uma? (?:nota )?p(?:or|ra|ara)? ?(?:cada|sessao)|cada um\w* a sua|nota por)\b")
@@ -370,6 +378,7 @@ MORE: Final = re.compile(r"\b(?:acrescent|aument|som[ae]|inclu|adicion|esquec|fa
 LESS: Final = re.compile(r"\b(?:tir[ae]|abat\w+|descont\w+|menos|desconta)\b")
 CORRECTS: Final = re.compile(r"\b(?:alias|muda|bota|poe|em vez|retific\w+|fic(?:a|ou)|pass(?:a|ou)|mais)\b")
 SECOND: Final = 0.5  # as sure as this, another amount is offered too
+HARDLY: Final = 0.93  # less sure than this, a bare number is not taken where its label is unsure too
 TOLD: Final = 0.8  # as sure as this of an act of talk, its amount is only told
 NAMED: Final = frozenset({Role.LABELLED, Role.TOTAL})
 ROLES_ELSE: Final = frozenset({Rotulo.QUANTIDADE, Rotulo.OUTRO})
@@ -390,6 +399,8 @@ def never_alone(
     taken = next((c for c in joined.candidates if c.campo is Campo.VALOR), None)
     doubt = next((d for d in joined.doubts if d.campo is Campo.VALOR), None)
     if any(d.motivo is Motivo.DUAS_NOTAS for d in joined.doubts) or not (taken or (doubt and len(doubt.leituras) == 1)):
+        return joined
+    if says_net(rules.skeleton):
         return joined
     if _only_told(joined, rules, learned, contexto, sure=taken is not None):
         return _without_amount(joined)
@@ -414,7 +425,7 @@ def never_alone(
 
 
 def _with_document(joined: Extraction) -> bool:
-    return any(each.campo is Campo.DOCUMENTO for each in (*joined.candidates, *joined.doubts))
+    return Campo.DOCUMENTO in {*(c.campo for c in joined.candidates), *(d.campo for d in joined.doubts)}
 
 
 def _only_told(
@@ -422,6 +433,8 @@ def _only_told(
 ) -> bool:
     """Say whether the amount is one that words of something else only mention."""
     plain, line, known = rules.skeleton.text.plain, rules.skeleton.line, Campo.VALOR in contexto.conhecidos
+    if commands(rules.skeleton.text):
+        return False
     if REFUSES.match(plain) or KEY.search(line):
         return True
     if BROKEN_OFF.search(line) and (learned.ato is Ato.CORRIGE or contexto.pendente is Campo.DOCUMENTO):
@@ -451,7 +464,9 @@ def _of_reckoned(doubt: Doubt, rules: RulesReading, weighed: Sequence[tuple[floa
             return ()
         if not EACH_ITS_OWN.search(line):
             return doubt.leituras if "+" not in line else ()
-    return doubt.leituras if " − " in conta or "÷" in conta else (*doubt.leituras, format(of[0], ".2f"))
+    elif " + " not in conta or not PASSED_ON.search(line):
+        return doubt.leituras if doubt.motivo is not Motivo.PARCELADO else (*doubt.leituras, format(of[0], ".2f"))
+    return (*doubt.leituras, format(of[0], ".2f"))
 
 
 def _beside_sure(
@@ -473,7 +488,7 @@ def _beside_sure(
         roles = _roles(rules, other)
         both = Role.NEW in roles and Role.NEW in played
         part = Role.INSTALMENT in roles and ONE_OF_THEM.search(line) is not None
-        if part or (Role.TOTAL not in played and (sure >= SECOND or both)):
+        if part or (Role.TOTAL not in played and Role.PART not in roles and (sure >= SECOND or both)):
             return (first, other.valor)
         if Role.DISCOUNT in roles and (Role.NEW not in played or _less(first, other) == other.valor):
             return (first, _less(first, other))
@@ -488,10 +503,10 @@ def _beside_sure(
     bare = not _is_money(rules, best)
     label = max((m.certeza for m in learned.of(Rotulo.TOTAL) if m.start < best.end and m.end > best.start), default=0.0)
     whole = bare and rules.skeleton.text.original[best.start : best.end].isdecimal()
-    odd = (not label and not played) or (whole and label < SECOND and len(weighed) == 1)
+    odd = (not label and not played and known is not None) or (whole and label < SECOND and weighed[0][0] < HARDLY)
     one = _is_of_one(rules, learned, best, wide=False) and (_counts(rules, learned) or _is_answer(rules, contexto))
     listed = bare and not played and len(weighed) > READINGS
-    net = LIQUID.search(line) is not None and len(weighed) == 1
+    net = LIQUID.search(line) is not None and len(weighed) == 1 and "brut" not in line
     goods = GOODS.search(line) is not None
     return () if odd or one or listed or net or goods else (first,)
 
@@ -511,40 +526,61 @@ def _beside_doubtful(
     others.sort(key=lambda e: Role.TOTAL not in _roles(rules, e))
     if others:
         return (first, _less(first, others[0]) if Role.DISCOUNT in _roles(rules, others[0]) else others[0].valor)
-    named = bool(played & {*NAMED, Role.NEW, Role.SAID})
     changed = MORE.search(line) or (Role.SAID not in played and LESS.search(line))
     if known is not None and changed and not played & {*NAMED, Role.NEW}:
         made = Decimal(known) + Decimal(first) * (-1 if LESS.search(line) else 1)
         return (format(made, ".2f"), first) if 0 < made < LIMITE else ()
-    typed = rules.skeleton.text.original[best.start : best.end]
-    if len(weighed) >= READINGS and typed.isdecimal() and sure < SECOND and not named:
-        return ()  # a list of bare numbers
     times = sum(m.amount == Decimal(first) for m in _amounts(rules))
-    labels = [m for m in learned.mencoes if m.start < best.end and m.end > best.start and m.rotulo.startswith("num-")]
     if times > 1 and learned.of(Rotulo.PARTE):
         return (first, format(Decimal(first) * times, ".2f"))
-    if _is_of_one(rules, learned, best, wide=True) or Role.APPROXIMATE in played or LIQUID.search(line) or IN_PARTS.search(line):
-        return ()
-    numbers = _labelled_as(learned, best, Rotulo.OUTRO) and not _is_money(rules, best) and Role.NEW not in played
-    if numbers and (contexto.pendente is not None or not _with_document(joined)):
-        return ()
-    if not named and HAZARD.search(line) and not FULL.search(line):
-        return ()
-    if SLIPPED.fullmatch(fold(rules.skeleton.text.original[best.end :]).plain) or (Decimal(first) < LEAST_PRICE and not _is_money(rules, best)):
-        return ()
+    speaks = _is_spoken_against(sure, best, joined, rules, learned, weighed, contexto)
+    return (first,) if not speaks and _stands(sure, best, joined, rules, learned, contexto) else ()
+
+
+def _stands(
+    sure: float, best: Evidence, joined: Extraction, rules: RulesReading, learned: LearnedReading, contexto: Context
+) -> bool:
+    """Say whether a doubtful amount is likely enough, in such a message, to be shown as the only one."""
+    played, texto = _roles(rules, best), rules.skeleton.text.original
+    labels = [m for m in learned.mencoes if m.start < best.end and m.end > best.start and m.rotulo.startswith("num-")]
     total = any(m.rotulo is Rotulo.TOTAL and m.certeza >= SECOND for m in labels)
     if learned.certeza < ACT or learned.ato in TALK or learned.ato in {Ato.VARIAS, Ato.FISCAL}:
+        orders = learned.ato is Ato.DADOS
+        complete = orders or (total and learned.ato is Ato.FISCAL) or Role.LABELLED in played
         ordered = is_order(rules) and not commands(rules.skeleton.text)
-        complete = _with_document(joined) and (
-            learned.ato is Ato.DADOS or (total and learned.ato is Ato.FISCAL) or Role.LABELLED in played
-        )
-        priced = learned.ato is Ato.DADOS and (ordered or CENTS.search(typed))
-        return (first,) if complete or priced else ()
-    if _with_document(joined) or named:
-        return (first,)
+        cents = CENTS.search(texto, best.start, best.end) is not None
+        return (_with_document(joined) and complete) or (orders and (ordered or cents))
+    if _with_document(joined) or played & {*NAMED, Role.NEW, Role.SAID}:
+        return True
     if learned.ato in {Ato.CORRIGE, Ato.REPETE} or contexto.pendente is Campo.VALOR:
-        return (first,) if played and sure >= LEAST_ALONE else ()
-    return (first,) if sure >= SECOND and (total or not labels) else ()
+        return bool(played) and sure >= LEAST_ALONE
+    return sure >= SECOND and (total or not labels)
+
+
+def _is_spoken_against(
+    sure: float,
+    best: Evidence,
+    joined: Extraction,
+    rules: RulesReading,
+    learned: LearnedReading,
+    weighed: Sequence[tuple[float, Evidence]],
+    contexto: Context,
+) -> bool:
+    """Say whether a doubtful amount is one piece's, a rough or broken-off one, a part, or a number of a list."""
+    line, played, texto = rules.skeleton.line, _roles(rules, best), rules.skeleton.text.original
+    named, money = bool(played & {*NAMED, Role.NEW, Role.SAID}), _is_money(rules, best)
+    if len(weighed) >= READINGS and texto[best.start : best.end].isdecimal() and sure < SECOND and not named:
+        return True
+    rough = Role.APPROXIMATE in played or LIQUID.search(line) or IN_PARTS.search(line)
+    if rough or _is_of_one(rules, learned, best, wide=True):
+        return True
+    numbers = _labelled_as(learned, best, Rotulo.OUTRO) and not money and Role.NEW not in played
+    if numbers and (contexto.pendente is not None or not _with_document(joined)):
+        return True
+    if not named and HAZARD.search(line) and not FULL.search(line):
+        return True
+    small = Decimal(best.valor) < LEAST_PRICE and not money
+    return small or SLIPPED.fullmatch(fold(texto[best.end :]).plain) is not None
 
 
 def _less(first: str, other: Evidence) -> str:

@@ -71,11 +71,13 @@ _LESS: Final = re.compile(
     r"(?P<a>[NV])(?: reais)?,? (?:com |e |mas |menos )?(?:um )?(?:desconto|abatimento)(?: de)? (?P<b>[NV])"
 )
 _DIFFERENCE: Final = re.compile(r"\bdiferenca\b")
-_HALVES: Final = re.compile(r"\bmetade\b(?! d[aeo]s? (?!valor\b|total\b|preco\b|pacote\b|[NV])[a-z])|\bpag\w+ (?:a )?metade\b|\bmeio a meio\b")
+_HALVES: Final = re.compile(
+    r"\bmetade\b(?! d[aeo]s? (?!valor\b|total\b|preco\b|pacote\b|[NV])[a-z])|\bpag\w+ (?:a )?metade\b|\bmeio a meio\b"
+)
 _INCLUDED: Final = re.compile(r"\b(?:ja com|embutid\w+|inclu[is]\w*|fic(?:a|ou)|deu|chei[ao]|que vem)\b|=")
 _NETS: Final = re.compile(r"\bliquid[oa]s?\b")
 _TAXES: Final = re.compile(r"\b(?:iss\w*|inss|irr?f?|impostos?|tribut\w+|aliquota|ret[ei]\w+|csll|pis)\b")
-_OFF: Final = re.compile(r"\b(?:desc\w*|abat\w+|off|menos|avista)\b")
+_OFF: Final = re.compile(r"\b(?:desc\w*|abat\w+|off|menos|avista)\b|- ?P")
 _RISES: Final = re.compile(r"\b(?:reajust\w+|acresc\w+|adicional|ipca|igp\w*|corrigid\w+|aument\w+|mais)\b")
 _LEAST: Final = 10  # "3/4", "aula 1 ou 2": a smaller one is no price
 

@@ -115,7 +115,7 @@ async def evaluate_authors(files: Iterable[Path], extractor: Extractor) -> Autho
         if read not in {None, ASKED} and read not in message.valores:
             report.failures.append((message, str(read)))
         if _alone(message, extraction):
-            report.alone.append((message, *_shown(extraction)))
+            report.alone.append((message, _shown(extraction)[0]))
         for score in scores:
             _judge(score, message, extraction, read)
     return report
