@@ -326,7 +326,8 @@ def _without_amount(extraction: Extraction) -> Extraction:
 
 # Words that tell of an amount without ordering an invoice of it: a refusal, and a note that was made or missed before.
 REFUSES: Final = re.compile(
-    r"\W*(?:(?:ok|entao|opa|ah|calma|por favor)[,.!]? ){0,3}(?:(?:nao|n) (?:emit\w*(?! pel[oa]\b)|tir|prossig|fatur|ger[ae])"
+    r"\W*(?:(?:ok|entao|opa|ah|calma|por favor)[,.!]? ){0,3}"
+    r"(?:(?:nao|n) (?:emit\w*\b(?! pel[oa]\b)|tir|prossig|fatur|ger[ae])"
     r"|desist|cancel\w+\b(?!.*\b(?:faz|refa[zc]|outra|emit)))|.*\b(?:nem (?:vale|compensa)|joga fora|larg\w+ mao)\b"
 )
 BEFORE: Final = re.compile(
@@ -378,7 +379,6 @@ MORE: Final = re.compile(r"\b(?:acrescent|aument|som[ae]|inclu|adicion|esquec|fa
 LESS: Final = re.compile(r"\b(?:tir[ae]|abat\w+|descont\w+|menos|desconta)\b")
 CORRECTS: Final = re.compile(r"\b(?:alias|muda|bota|poe|em vez|retific\w+|fic(?:a|ou)|pass(?:a|ou)|mais)\b")
 SECOND: Final = 0.5  # as sure as this, another amount is offered too
-HARDLY: Final = 0.93  # less sure than this, a bare number is not taken where its label is unsure too
 TOLD: Final = 0.8  # as sure as this of an act of talk, its amount is only told
 NAMED: Final = frozenset({Role.LABELLED, Role.TOTAL})
 ROLES_ELSE: Final = frozenset({Rotulo.QUANTIDADE, Rotulo.OUTRO})
@@ -503,7 +503,7 @@ def _beside_sure(
     bare = not _is_money(rules, best)
     label = max((m.certeza for m in learned.of(Rotulo.TOTAL) if m.start < best.end and m.end > best.start), default=0.0)
     whole = bare and rules.skeleton.text.original[best.start : best.end].isdecimal()
-    odd = (not label and not played and known is not None) or (whole and label < SECOND and weighed[0][0] < HARDLY)
+    odd = (not label and not played and known is not None) or (whole and label < SECOND and weighed[0][0] < BOTH)
     one = _is_of_one(rules, learned, best, wide=False) and (_counts(rules, learned) or _is_answer(rules, contexto))
     listed = bare and not played and len(weighed) > READINGS
     net = LIQUID.search(line) is not None and len(weighed) == 1 and "brut" not in line
