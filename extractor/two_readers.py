@@ -7,7 +7,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from extractor.agreement.amount import amount_of_both, only_price, undecided, without_asides, without_service
+from extractor.agreement.amount import (
+    ACT,
+    amount_of_both,
+    never_alone,
+    only_price,
+    undecided,
+    without_asides,
+    without_service,
+)
 from extractor.agreement.name import name_of_both
 from extractor.agreement.service import as_candidate, price_marks, service_of_both
 from extractor.amounts.reckoned import names_net, reckoned, two_amounts
@@ -24,7 +32,6 @@ from extractor.utterance import is_whole_order
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
 
-ACT: Final = 0.6  # an act less sure than this is none
 SURE_LABEL: Final = 0.7  # a label of a document, a date or the service that outweighs the rules
 # An act that decides counts only where the rules say the same.
 DECIDES: Final = {
@@ -70,6 +77,7 @@ def read_by_both(texto: str, contexto: Context, reader: LearnedReader | None = N
         joined = _with_reckoned(joined, *made, contexto)
     elif (either := two_amounts(rules.skeleton)) or names_net(rules.skeleton):
         joined = _in_doubt(joined, tuple(format(each, ".2f") for each in either))
+    joined = never_alone(joined, rules, learned, weighed, contexto)
     return replace(rules, extraction=joined, undecided=undecided(rules, joined, weighed, contexto))
 
 

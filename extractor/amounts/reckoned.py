@@ -70,6 +70,15 @@ _REST: Final = re.compile(
 _LESS: Final = re.compile(
     r"(?P<a>[NV])(?: reais)?,? (?:com |e |mas |menos )?(?:um )?(?:desconto|abatimento)(?: de)? (?P<b>[NV])"
 )
+_DIFFERENCE: Final = re.compile(r"\bdiferenca\b")
+_HALVES: Final = re.compile(
+    r"\bmetade\b(?! d[aeo]s? (?!valor\b|total\b|preco\b|pacote\b|[NV])[a-z])|\bpag\w+ (?:a )?metade\b|\bmeio a meio\b"
+)
+_INCLUDED: Final = re.compile(r"\b(?:ja com|embutid\w+|inclu[is]\w*|fic(?:a|ou)|deu|chei[ao]|que vem)\b|=")
+_NETS: Final = re.compile(r"\bliquid[oa]s?\b")
+_TAXES: Final = re.compile(r"\b(?:iss\w*|inss|irr?f?|impostos?|tribut\w+|aliquota|ret[ei]\w+|csll|pis)\b")
+_OFF: Final = re.compile(r"\b(?:desc\w*|abat\w+|off|menos|avista)\b|- ?P")
+_RISES: Final = re.compile(r"\b(?:reajust\w+|acresc\w+|adicional|ipca|igp\w*|corrigid\w+|aument\w+|mais)\b")
 _LEAST: Final = 10  # "3/4", "aula 1 ou 2": a smaller one is no price
 
 
@@ -86,12 +95,36 @@ def two_amounts(skeleton: Skeleton) -> tuple[Decimal, ...]:
     prices = [m.amount for m in skeleton.marks if m.kind in {Kind.MONEY, Kind.NUMBER}]
     if _HALF.search(line) and len(prices) == 1 and prices[0] is not None:
         found.append((prices[0], prices[0] / 2))
+    found += _shares(skeleton, {m.amount for m in skeleton.marks if m.kind in {Kind.MONEY, Kind.NUMBER}})
     for pattern, sign in ((_REST, 1), (_LESS, -1)):
         sides = [skeleton.where[m.start(s)].amount for m in pattern.finditer(line) for s in "ab"][:2]
         if sides and sides[0] is not None and sides[1] is not None:
             found.append((sides[0], sides[0] + sign * sides[1]))
     pair = next(((a, b) for a, b in found if a is not None and b is not None), None)
     return pair if pair is not None and min(pair) >= _LEAST and pair[0] != pair[1] else ()
+
+
+def _shares(skeleton: Skeleton, prices: set[Decimal | None]) -> list[tuple[Decimal | None, Decimal | None]]:
+    """Return the only amount with what a percentage or a half makes of it, and a difference with the larger one."""
+    line, said = skeleton.line, [price for price in prices if price is not None and price >= _LEAST]
+    if len(said) == 2 and _DIFFERENCE.search(line):  # noqa: PLR2004 - of two
+        return [(abs(said[0] - said[1]), max(said))]
+    if len(said) != 1:
+        return []
+    [price] = said
+    if _HALVES.search(line):
+        return [(price, price / 2)]
+    percents = [m for m in skeleton.marks if m.kind is Kind.PERCENT]
+    if len(percents) != 1 or _INCLUDED.search(line):
+        return []
+    typed = PERCENT.search(skeleton.text.verbatim(percents[0].start, percents[0].end))
+    share = Decimal(typed[0].replace(",", ".")) / 100 if typed else Decimal(0)
+    if _NETS.search(line) and share:
+        return [(round(price / (1 - share), 2), price)]
+    if not share or _TAXES.search(line):
+        return []
+    made = price * (1 - share if _OFF.search(line) else 1 + share if _RISES.search(line) else share)
+    return [(price, round(made, 2))]
 
 
 def names_net(skeleton: Skeleton) -> bool:
@@ -128,7 +161,7 @@ def _found(pattern: re.Pattern[str], skeleton: Skeleton) -> Mark | None:
 
 _OPENS: Final = r"(?:(?:nao|ops|opa|perai)[,.!]? )?"
 ZERO_MORE: Final = re.compile(
-    rf"{_OPENS}(?:faltou|falta|esqueci|ficou faltando|comi) (?:de )?(?:um |o )?zero(?: ai)?[.!]?"
+    rf"{_OPENS}(?:faltou|falta|esqueci|ficou faltando|comi) (?:de )?(?:um |o )?zero(?: ai| no valor)?[.!]?"
 )
 ZERO_LESS: Final = re.compile(rf"{_OPENS}(?:tem|foi|ficou|botei|coloquei|saiu)(?: com)? um zero a mais(?: ai)?[.!]?")
 RISE: Final = re.compile(

@@ -37,6 +37,7 @@ class Score:
     messages: int = 0
     amounts: int = 0  # messages that name money
     wrong: int = 0  # an amount taken as certain that no careful person would take
+    alone: int = 0  # the only reading that is shown, and no label's
     due: int = 0  # messages that name the invoice's amount
     shown: int = 0  # of these: doubtful, and right among what the summary shows to choose from
     marked: int = 0  # of these: right, and marked as doubtful
@@ -58,12 +59,16 @@ class Score:
 
 @dataclass(slots=True)
 class AuthorsReport:
-    """The scores of one run: all messages, and by author and family; ``failures`` are the wrong amounts."""
+    """The scores of one run: all messages, and by author and family.
+
+    ``failures`` are the wrong amounts that were taken as certain, ``alone`` those that the summary shows with no other.
+    """
 
     whole: Score = field(default_factory=Score)
     authors: dict[str, Score] = field(default_factory=lambda: defaultdict(Score))
     families: dict[str, Score] = field(default_factory=lambda: defaultdict(Score))
     failures: list[tuple[Labelled, str]] = field(default_factory=list)
+    alone: list[tuple[Labelled, str]] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)  # ms
 
     def percentile(self, share: float) -> float:
@@ -78,11 +83,13 @@ class AuthorsReport:
             "authors": {name: _as_json(score) for name, score in sorted(self.authors.items())},
             "families": {name: _as_json(score) for name, score in sorted(self.families.items())},
             "latency_ms": {"p50": round(self.percentile(0.5), 3), "p99": round(self.percentile(0.99), 3)},
-            "wrong": [
-                {"autor": m.autor, "texto": m.texto, "certo": list(m.valores), "lido": read}
-                for m, read in self.failures
-            ],
+            "wrong": _listed(self.failures),
+            "alone": _listed(self.alone),
         }
+
+
+def _listed(found: Iterable[tuple[Labelled, str]]) -> list[dict[str, Any]]:
+    return [{"autor": m.autor, "texto": m.texto, "certo": list(m.valores), "lido": read} for m, read in found]
 
 
 def wilson(hits: int, of: int) -> tuple[float, float, float]:
@@ -107,6 +114,8 @@ async def evaluate_authors(files: Iterable[Path], extractor: Extractor) -> Autho
         read = _amount(extraction)
         if read not in {None, ASKED} and read not in message.valores:
             report.failures.append((message, str(read)))
+        if _alone(message, extraction):
+            report.alone.append((message, _shown(extraction)[0]))
         for score in scores:
             _judge(score, message, extraction, read)
     return report
@@ -124,6 +133,7 @@ def _judge(score: Score, message: Labelled, extraction: Extraction, read: str | 
     score.shown += offered
     score.marked += offered and len(shown) == 1
     score.needless += due and not fits and not offered and read in {None, ASKED}
+    score.alone += _alone(message, extraction)
     score.wrong += not fits and read not in {None, ASKED}
     said, service = message.snippets(Rotulo.SERVICO), _read(extraction, Campo.DESCRICAO)
     if said or service:
@@ -139,6 +149,14 @@ def _judge(score: Score, message: Labelled, extraction: Extraction, read: str | 
     if extraction.agreed is not None:
         score.acts += 1
         score.ato += extraction.agreed in message.atos
+
+
+def _alone(message: Labelled, extraction: Extraction) -> bool:
+    """Say whether one reading is shown, and no label's. One that is shown as a sum asks, where the label does too."""
+    shown = _shown(extraction)
+    asks = any(d.campo is Campo.VALOR and d.conta for d in extraction.doubts) and set(message.valores) <= {ASKED, None}
+    asks &= ASKED in message.valores
+    return len(shown) == 1 and not asks and shown[0] not in message.valores
 
 
 def _read(extraction: Extraction, campo: Campo) -> str | None:
@@ -159,18 +177,20 @@ def _amount(extraction: Extraction) -> str | None:
 
 def render(report: AuthorsReport, console: Console) -> None:
     """Print the whole, the authors, the acts, and every wrong amount."""
-    heads = ("Mensagens", "Com dinheiro", "Errados", "A mais", "Valor", "Descrição", "Nome", "Ato")
+    heads = ("Mensagens", "Com dinheiro", "Errados", "Só um, errado", "A mais", "Valor", "Descrição", "Nome", "Ato")
     for title, rows in (("Por autor", report.authors), ("Por ato", report.families)):
         table = Table(title, *heads, title=title)
         for name, score in sorted(rows.items()):
             table.add_row(name, *_cells(score))
         table.add_row("todos", *_cells(report.whole), style="bold")
         console.print(table)
-    wrong = Table("Autor", "Texto", "Certo", "Lido", title="Valores tomados como certos e errados")
-    for message, read in report.failures:
-        wrong.add_row(message.autor, message.texto[:120], str(message.valores), read)
-    if report.failures:
-        console.print(wrong)
+    kinds = (("Valores tomados como certos e errados", report.failures), ("Só um valor, e errado", report.alone))
+    for title, found in kinds:
+        wrong = Table("Autor", "Texto", "Certo", "Lido", title=title)
+        for message, read in found:
+            wrong.add_row(message.autor, message.texto[:120], str(message.valores), read)
+        if found:
+            console.print(wrong)
     share, low, high = report.whole.wrong_share
     console.print(
         f"Valores errados: {report.whole.wrong} de {report.whole.amounts} mensagens com dinheiro "
@@ -184,6 +204,7 @@ def _cells(score: Score) -> tuple[str, ...]:
         str(score.messages),
         str(score.amounts),
         f"{score.wrong} ({score.wrong_share[0]:.1%})",
+        str(score.alone),
         _share(score.needless, score.due),
         _share(score.valor, score.messages),
         _share(score.descricao, score.services),
@@ -202,6 +223,7 @@ def _as_json(score: Score) -> dict[str, Any]:
         "messages": score.messages,
         "amounts": score.amounts,
         "wrong": score.wrong,
+        "alone": score.alone,
         "wrong_share": round(share, 5),
         "wrong_interval": [round(low, 5), round(high, 5)],
         "due": score.due,

@@ -156,7 +156,6 @@ def test_four_thousand_characters_store_no_service(unit: str) -> None:
     [
         ("15 aulas de 70 reais cada, cpf 529.982.247-25", "1050.00", "15 × R$ 70,00"),
         ("cobrei 900 mas dei 100 de desconto", "800.00", "R$ 900,00 − R$ 100,00"),
-        ("3x de 200", "600.00", "3 × R$ 200,00"),
         ("15 aulas de 70 reais, cpf 529.982.247-25, aula de violão", "1050.00", "15 × R$ 70,00"),
     ],
 )
@@ -250,15 +249,17 @@ def test_words_that_give_the_reader_orders_are_asked_about_and_replace_nothing()
     assert {each.campo for each in found.doubts} == {Campo.VALOR}
 
 
-@pytest.mark.parametrize("texto", ["200 pra maria", "não, 200 pra maria"])
-def test_an_order_in_the_answer_to_another_question_changes_no_amount_unasked(texto: str) -> None:
+@pytest.mark.parametrize(("texto", "shown"), [("200 pra maria", ("200.00",)), ("não, 200 pra maria", ())])
+def test_an_order_in_the_answer_to_another_question_changes_no_amount_unasked(
+    texto: str, shown: tuple[str, ...]
+) -> None:
     """While the customer is asked for, "200 pra maria" over 1.800 is asked about; a number of the service is not."""
     asked = Context(
         hoje=date(2026, 11, 25),
         pendente=Campo.DOCUMENTO,
         conhecidos={Campo.VALOR: "1800.00", Campo.DESCRICAO: "consultoria"},
     )
-    assert [(d.campo, d.leituras) for d in read(texto, asked).doubts] == [(Campo.VALOR, ("200.00",))]
+    assert [(d.campo, d.leituras) for d in read(texto, asked).doubts] == [(Campo.VALOR, shown)]
     assert not read("manutenção OS 1234", replace(asked, pendente=Campo.DESCRICAO)).doubts
 
 

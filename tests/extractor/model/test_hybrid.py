@@ -207,7 +207,6 @@ async def test_an_amount_that_the_readers_rather_take_needs_the_models_word(serv
 @pytest.mark.parametrize(
     ("text", "span"),
     [
-        ("uns 800 pra 11.222.333/0001-81, consultoria", "800"),
         ("500 ou 600 pra 11.222.333/0001-81, consultoria", "500"),
         ("3x de 500 pra 11.222.333/0001-81, consultoria", "500"),
         ("15 aulas de 70 pra 11.222.333/0001-81, aula de violão", "70"),
@@ -234,11 +233,11 @@ async def test_what_the_rules_explain_no_model_settles(server, hybrid, fresh, su
         (
             "11.800,00 em 2x de 5.900 Selo Fita 17064285000127, nota única, direção de 3 vídeos",
             "11.800,00",
-            ("11800.00",),
+            ("11800.00", "5900.00"),
         ),
         ("3 visitas a 200 cada, pintura", "3 visitas a 200", ("600.00",)),  # nor what names two
         ("corte 50 barba 30", "50", ()),  # nor does one stand alone where several were asked about
-        ("guincho astra 400 -10%, 11.222.333/0001-81", "400", ()),
+        ("guincho astra 400 -10%, 11.222.333/0001-81", "400", ("400.00", "360.00")),
     ],
 )
 async def test_an_amount_that_is_refused_is_a_doubt(server, hybrid, fresh, text, span, readings):
