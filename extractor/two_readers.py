@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from extractor.agreement.alone import never_alone
 from extractor.agreement.amount import (
     ACT,
     amount_of_both,
-    never_alone,
     only_price,
     undecided,
     without_asides,
