@@ -195,6 +195,9 @@ def _walk(tokens: Sequence[_Word], known: _Known, stood: Collection[str]) -> tup
             at = amount[1] if amount else at + 1
             continue
         price, end = _price(tokens, mention.fim)
+        if price is None:  # "camisetas azuis por 50 cada"
+            told = _price(tokens, mention.fim + len(list(_phrase(tokens, mention.fim))))
+            price, end = told if tokens[told[1] - 1].text == "cada" else (None, mention.fim)
         made = _clear(tokens, mention, price, end, known, stood)
         if isinstance(made, _Named):
             made.joined = bool(found) and at > 0 and tokens[at - 1].text in {"mais", "+"} and at - 2 <= floor
@@ -203,6 +206,9 @@ def _walk(tokens: Sequence[_Word], known: _Known, stood: Collection[str]) -> tup
             (unclear if mention.counted or len(mention.produtos) > 1 else loose).append(made)
         mentions.append(mention)
         at = floor = end
+    for at, end in _each(tokens):
+        if found and not any(each.inicio <= at < each.fim for each in found):
+            unclear.append(_said(tokens, at, end))
     ends, starts = {each.fim for each in found}, {each.inicio for each in mentions}
     for begin, end in unknown:
         behind = begin > 0 and tokens[begin - 1].text in _JOINTS and begin - 1 in ends
@@ -211,6 +217,14 @@ def _walk(tokens: Sequence[_Word], known: _Known, stood: Collection[str]) -> tup
         if behind or ahead:
             unclear.append(_said(tokens, begin, end))
     return found, unclear, loose
+
+
+def _each(tokens: Sequence[_Word]) -> Iterator[tuple[int, int]]:
+    """Yield where a price of each one stands, "50 reais cada", and where it ends."""
+    for at, word in enumerate(tokens):
+        end = at + 1 + (_said(tokens, at + 1, at + 2) in {"reais", "real"})
+        if word.number and _said(tokens, end, end + 1) == "cada":
+            yield at, end + 1
 
 
 def _mention(tokens: Sequence[_Word], at: int, floor: int, known: _Known, stood: Collection[str]) -> _Mention | None:
