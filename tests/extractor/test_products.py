@@ -48,6 +48,7 @@ def test_products_are_named_with_their_number(words: str, expected: list[tuple[s
         ("3 bolos pra ana", "3 bolos"),  # of two kinds
         ("2 brigadeiros e 4 xuxus", "4 xuxus"),
         ("2 brigadeiros pra ana por 5 cada", "5 cada"),
+        ("2 brigadeiros grandes a 5 pra ana", "2 brigadeiros grandes a 5"),
         ("2 brigadeiros, 5 reais cada um", "5 reais cada"),
         ("0 brigadeiros", "0 Brigadeiro: a quantidade fica acima de zero e abaixo de 1.000.000"),
         ("1000000 brigadeiros", "1000000 Brigadeiro: a quantidade fica acima de zero e abaixo de 1.000.000"),
