@@ -136,7 +136,7 @@ class NoteMail:
         if nota.cancelada:
             return None, pedidos.mensagem(pedidos.email_de_cancelada(nota), em_aberto=False)
         said = words(_month_of(nota), [MailedNote(nota.emissao_id, nota.numero, nota.valor)], None)
-        content = {"emissao_id": nota.emissao_id, "numero": nota.numero}
+        content = {"emissao_id": nota.emissao_id, "numero": nota.numero, "tipo": nota.tipo}
         carried, nome = pedidos.carried_note(nota.numero), f"nota {nota.numero} pelo WhatsApp"
         question = f"{nota.emissao_id}:{toque.revisao}"
         email = normalised(toque.escolha)
