@@ -35,6 +35,7 @@ from persistence.fiscal import history, notes
 from persistence.people import channels
 from persistence.staff.search import export_rate
 from state_machine.cancellation.machine import SituacaoNota, situacao_of
+from state_machine.goods import nome_da_nota
 from state_machine.invoice.session import file_name
 from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import Arquivo
@@ -95,6 +96,7 @@ class NotaDoMes:
     cancelada_em: date | None
     substituida_por: str | None
     chave: str | None
+    tipo: str = nome_da_nota(None)
 
     @property
     def vale(self) -> bool:
@@ -143,12 +145,20 @@ async def month_of(connection: Connection, empresa_id: int, cnpj: str, periodo: 
     rows = await history.closing(connection, empresa_id, periodo, MOST + 1)
     if len(rows) > MOST:
         raise MonthError(f"{periodo} tem mais de {MOST} notas, e o fechamento para aí. Nada foi gravado.")
-    numbers = sorted(int(row.numero) for row in rows if row.numero.isascii() and row.numero.isdecimal())
-    between = range(numbers[0], numbers[-1]) if numbers and numbers[-1] - numbers[0] <= _SPAN else range(0)
-    open_ones = [str(number) for number in between if number not in set(numbers)]
+    open_ones = [
+        numero for tipo in dict.fromkeys(nome_da_nota(row.canal) for row in rows) for numero in _between(rows, tipo)
+    ]
     missing = await history.without_note(connection, empresa_id, open_ones) if open_ones else []
     practice = any(row.ambiente == Ambiente.HOMOLOGACAO for row in rows)
     return Mes(cnpj, periodo, tuple(map(_linha, rows)), tuple(missing), practice)
+
+
+def _between(rows: Sequence[Any], tipo: str) -> list[str]:
+    """Return the numbers between a kind's first and last that none of these notes has."""
+    told = [row.numero for row in rows if nome_da_nota(row.canal) == tipo]
+    numbers = sorted(int(numero) for numero in told if numero.isascii() and numero.isdecimal())
+    between = range(numbers[0], numbers[-1]) if numbers and numbers[-1] - numbers[0] <= _SPAN else range(0)
+    return [str(number) for number in between if number not in set(numbers)]
 
 
 def _linha(row: Any) -> NotaDoMes:
@@ -167,6 +177,7 @@ def _linha(row: Any) -> NotaDoMes:
         cancelada_em=row.cancelado_em and row.cancelado_em.astimezone(SAO_PAULO).date(),
         substituida_por=row.substituida_por,
         chave=row.chave,
+        tipo=nome_da_nota(row.canal),
     )
 
 
@@ -214,7 +225,7 @@ def csv_of(mes: Mes) -> bytes:
 
 
 def xlsx_of(mes: Mes) -> bytes:
-    """Return the list as a workbook whose amounts and days are amounts and days; the total is a formula."""
+    """Return the list as a workbook whose amounts and days are amounts and days."""
     import xlsxwriter  # noqa: PLC0415 - few processes need it
 
     out = io.BytesIO()
@@ -342,10 +353,13 @@ async def zip_of(mes: Mes, fetch: Fetch) -> MonthZip:
             archive.writestr(f"{mes.nome}/{mes.nome}.xlsx", xlsx_of(mes))
             for linha in mes.notas:
                 for formato in ("pdf", "xml"):
-                    name = marked_name(linha.numero, linha.situacao, formato)
+                    name = marked_name(linha.numero, linha.situacao, formato, linha.tipo)
                     found = await fetch(linha.emissao_id, formato)
                     if isinstance(found, Arquivo):
-                        archive.writestr(f"{mes.nome}/{named(name, found)}", found.conteudo)
+                        path = f"{mes.nome}/{named(name, found)}"
+                        if path in archive.NameToInfo:  # numbers of another series or channel
+                            path = f"{mes.nome}/{linha.emissao_id}-{named(name, found)}"
+                        archive.writestr(path, found.conteudo)
                     else:
                         pack.sem_arquivo.append(name)
             if missing := _missing(mes, pack):
@@ -357,9 +371,9 @@ async def zip_of(mes: Mes, fetch: Fetch) -> MonthZip:
     return pack
 
 
-def marked_name(numero: str, situacao: SituacaoNota, formato: Literal["pdf", "xml"]) -> str:
+def marked_name(numero: str, situacao: SituacaoNota, formato: Literal["pdf", "xml"], tipo: str) -> str:
     """Return what a note's file is called; that it does not stand is in its name."""
-    stem, _, end = file_name(numero, formato).rpartition(".")
+    stem, _, end = file_name(numero, formato, tipo).rpartition(".")
     return f"{stem}{_MARK.get(situacao, '')}.{end}"
 
 

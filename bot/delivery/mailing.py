@@ -207,7 +207,7 @@ class NoteFiles:
                 documento = await self._documents.fetch(nota["emissao_id"], formato)
                 if not isinstance(documento, Arquivo):
                     return MailIncomplete()
-                name = named(file_name(nota["numero"], formato), documento)
+                name = named(file_name(nota["numero"], formato, nota.get("tipo", "NFS-e")), documento)
                 files.append(MailedFile(name, documento.mime, documento.conteudo))
         return tuple(files), ""
 

@@ -15,6 +15,7 @@ from persistence.queue.lanes import InboxRow, Lease
 from persistence.rows import MisshapenRowError, StaffRow
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue import staff_messages
+from state_machine.goods import nome_da_nota
 from state_machine.invoice.session import Mensagem, Sessao
 from state_machine.machine.events import EquipeAssumiu, EquipeDevolveu, EquipeEncerrou, Evento
 
@@ -103,7 +104,7 @@ class Handover:
         if nota is None:
             return
         cancelada = nota.status == StatusNota.CANCELADO
-        for arquivo in staff_messages.de_novo(emissao_id, nota.numero, cancelada=cancelada):
+        for arquivo in staff_messages.de_novo(emissao_id, nota.numero, nome_da_nota(nota.canal), cancelada=cancelada):
             outbox.enqueue(
                 connection,
                 conversa=conversa,

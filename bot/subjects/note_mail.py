@@ -25,7 +25,7 @@ from persistence.audit import records as audit
 from persistence.batches import records
 from persistence.conversations import conversations
 from persistence.db.connection import Connection
-from persistence.fiscal import notes
+from persistence.fiscal import history, notes
 from persistence.fiscal.notes import Quais
 from persistence.people import clients
 from persistence.people.companies import Empresa
@@ -121,7 +121,9 @@ class NoteMail:
         content = {"empresa_id": empresa.id, "mes": month, "numero": str(periodo)}
         nome = f"fechamento {month} pelo WhatsApp"
         carried = pedidos.carried_month(str(periodo))
-        ambiente = empresa.canal.ambiente or environment(self._r.door.channel(empresa))
+        issued = await history.closing(connection, empresa.id, periodo, 1)  # goods may be in earnest, services not yet
+        there = empresa.canal.ambiente or environment(self._r.door.channel(empresa))
+        ambiente = next((row.ambiente for row in issued if row.ambiente), there)
         practice, question = ambiente == Ambiente.HOMOLOGACAO, f"{month}:{toque.revisao}"
         return await self._goes(connection, empresa, carried, nome, question, email, said, [content], practice=practice)
 
@@ -136,7 +138,7 @@ class NoteMail:
         if nota.cancelada:
             return None, pedidos.mensagem(pedidos.email_de_cancelada(nota), em_aberto=False)
         said = words(_month_of(nota), [MailedNote(nota.emissao_id, nota.numero, nota.valor)], None)
-        content = {"emissao_id": nota.emissao_id, "numero": nota.numero}
+        content = {"emissao_id": nota.emissao_id, "numero": nota.numero, "tipo": nota.tipo}
         carried, nome = pedidos.carried_note(nota.numero), f"nota {nota.numero} pelo WhatsApp"
         question = f"{nota.emissao_id}:{toque.revisao}"
         email = normalised(toque.escolha)

@@ -42,8 +42,9 @@ FOR: Final = re.compile(r"\b(?:pra|pro|para)\b")
 STOP_NAME: Final = re.compile(
     r"\s{1,9}+(?:cnpj|cpf|documento|valor|referente|email|no valor|com|que|por|pelo|pela|mas|e o|o)\b.*+$"
 )
-EMAIL_OWN: Final = re.compile(  # a key of Pix is where money goes: the issuer's own, too
-    r"\b(?:(?:meu|minha|nosso|nossa) (?:e-?mail)|pix)\W*(?:(?:eh|o|no|pelo|via|por|e-?mail)\W+){0,3}$"
+EMAIL_OWN: Final = re.compile(  # a key of Pix is where money goes: the issuer's own, too; so is their accountant
+    r"\b(?:(?:meu|minha|nosso|nossa) (?:e-?mail)|e-?mail d[ao] (?:meu |minha )?(?:contadora?|contabilidade)|pix)"
+    r"\W*(?:(?:eh|o|no|pelo|via|por|e-?mail)\W+){0,3}$"
 )
 RECIPIENT_NOUN: Final = re.compile(
     r"(?:empresa|padaria|clinica|loja|cliente|mercado|mercadinho|restaurante|escola|igreja|condominio|prefeitura|"

@@ -194,7 +194,8 @@ def _walk(tokens: Sequence[_Word], known: _Known, stood: Collection[str]) -> tup
                 unknown.append((at, _skip(tokens, amount[1]) + len(words)))
             at = amount[1] if amount else at + 1
             continue
-        price, end = _price(tokens, mention.fim)
+        price, end, doubted = _priced(tokens, mention)
+        unclear += doubted
         made = _clear(tokens, mention, price, end, known, stood)
         if isinstance(made, _Named):
             made.joined = bool(found) and at > 0 and tokens[at - 1].text in {"mais", "+"} and at - 2 <= floor
@@ -203,6 +204,7 @@ def _walk(tokens: Sequence[_Word], known: _Known, stood: Collection[str]) -> tup
             (unclear if mention.counted or len(mention.produtos) > 1 else loose).append(made)
         mentions.append(mention)
         at = floor = end
+    unclear += _each(tokens, found)
     ends, starts = {each.fim for each in found}, {each.inicio for each in mentions}
     for begin, end in unknown:
         behind = begin > 0 and tokens[begin - 1].text in _JOINTS and begin - 1 in ends
@@ -211,6 +213,29 @@ def _walk(tokens: Sequence[_Word], known: _Known, stood: Collection[str]) -> tup
         if behind or ahead:
             unclear.append(_said(tokens, begin, end))
     return found, unclear, loose
+
+
+def _priced(tokens: Sequence[_Word], said: _Mention) -> tuple[Decimal | None, int, list[str]]:
+    """Return what one costs and where these words end, or what is told back: "camisetas azuis por 50 cada" is clear.
+
+    An "a 50" behind another word than the product's may be of something else.
+    """
+    price, end = _price(tokens, said.fim)
+    if price is not None:
+        return price, end, []
+    price, end = _price(tokens, said.fim + len(list(_phrase(tokens, said.fim))))
+    if price is not None and tokens[end - 1].text == "cada":
+        return price, end, []
+    return None, said.fim, [_said(tokens, said.inicio, end)] * (price is not None and said.counted)
+
+
+def _each(tokens: Sequence[_Word], found: Sequence[_Named]) -> Iterator[str]:
+    """Yield the prices of each one, "50 reais cada", that stand in no words of a product, where one is named."""
+    for at, word in enumerate(tokens):
+        end = at + 1 + (_said(tokens, at + 1, at + 2) in {"reais", "real"})
+        alone = found and not any(each.inicio <= at < each.fim for each in found)
+        if word.number and alone and _said(tokens, end, end + 1) == "cada":
+            yield _said(tokens, at, end + 1)
 
 
 def _mention(tokens: Sequence[_Word], at: int, floor: int, known: _Known, stood: Collection[str]) -> _Mention | None:

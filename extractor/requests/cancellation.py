@@ -120,7 +120,7 @@ _KEEPS: Final = re.compile(
     r"^\W*(?:nao cancel\w+(?: (?:nao|mais|a nota|nada|ela))*|deix[ae] (?:pra|para) la|deix[ae] quieto|"
     r"deix[ae] como esta|desist[io](?:r)?|esquec[ea]|melhor nao|mudei de ideia|nao quero(?: mais)?|"
     r"nao quero(?: mais)? cancelar|deix[ae] (?:a nota|ela)|mantem|manter|mantenha|deixa)"
-    r"(?: (?:a nota|por favor|nao|obrigado|valeu|mesmo|entao))*\W*$"
+    r"(?: (?:a nota|d[eo] cancel(?:ar|amento)|por favor|nao|obrigado|valeu|mesmo|entao))*\W*$"
 )
 
 

@@ -426,6 +426,7 @@ _MADE: Final = words("made")
 _COME_TO: Final = words("came_to")
 _LISTS: Final = words("listed")
 _SENT: Final = words("sent")
+_GIVEN: Final = frozenset(word for word in _SENT if word.startswith(("mand", "envi", "pass")))
 _RESENDS: Final = frozenset(word for word in _SENT if word.startswith(("ree", "rem")))
 _STANDS: Final = words("stands")
 _ENDED: Final = _STANDS - {
@@ -474,7 +475,8 @@ def _sums(turn: WordsLeft) -> bool:
 
 def _closes(turn: WordsLeft) -> bool:
     month = turn.dated or "mensal" in turn.said
-    for_it = turn.has(_ACCOUNTANTS) and turn.has(_MANY | _WHOLE_MONTH)
+    sent = turn.said - BESIDE <= _ACCOUNTANTS | {"isso"} | _GIVEN and turn.has(_GIVEN)  # "manda pro contador"
+    for_it = turn.has(_ACCOUNTANTS) and (sent or turn.has(_MANY | _WHOLE_MONTH))
     return not (turn.numbered or turn.again or turn.named) and (for_it or (month and turn.has(_CLOSED | _WHOLE_MONTH)))
 
 

@@ -52,6 +52,7 @@ from state_machine.protocol.emission import (
     Rejected,
     Situacao,
 )
+from state_machine.values.documents import CNPJ
 from state_machine.values.errors import ProsaError
 from state_machine.values.local_time import zone_of
 from state_machine.values.text import as_latin, single_line
@@ -461,7 +462,7 @@ def codes(file: Path | None) -> dict[str, tuple[str, str]]:
     told = json.loads(file.read_text(encoding="utf-8")) if file else {}
     if not all(isinstance(each, str) and CSC.fullmatch(each) for each in told.values()):
         raise ValueError('a company and its code, as {"11222333000181": "1:0123456789ABCDEF"}')
-    return {re.sub(r"\W", "", cnpj).upper(): (each.split(":")[0], each.split(":")[1]) for cnpj, each in told.items()}
+    return {CNPJ(cnpj).numero: (each.split(":")[0], each.split(":")[1]) for cnpj, each in told.items()}
 
 
 def opened(name: str, around: Surroundings) -> Sefaz:

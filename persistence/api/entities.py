@@ -23,6 +23,7 @@ LARGEST_ID: Final = 2**63 - 1
 _N: Final = nfse_processada.c
 _FACTS: Final = {
     "emissao_id": nfse_emissao.c.id,
+    "canal": nfse_emissao.c.canal,
     "numero": _N.numero,
     "chave": _N.chave,
     "emitida_em": DAY,

@@ -78,10 +78,12 @@ async def ask_now(connection: Connection, sessao_id: str) -> int:
 
 
 async def issued_note(connection: Connection, conversa: str, emissao_id: int) -> Any | None:
-    """Return (sessao_id, numero, status) of an issued note of this conversation."""
+    """Return (sessao_id, canal, numero, status) of an issued note of this conversation."""
     joined = nfse_processada.join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
     joined = joined.join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
-    statement = sa.select(nfse_emissao.c.sessao_id, nfse_processada.c.numero, nfse_processada.c.status)
+    statement = sa.select(
+        nfse_emissao.c.sessao_id, nfse_emissao.c.canal, nfse_processada.c.numero, nfse_processada.c.status
+    )
     ours = sa.and_(nfse_emissao.c.id == emissao_id, session_snapshot.c.conversa == conversa)
     return (await connection.execute(statement.select_from(joined).where(ours))).one_or_none()
 

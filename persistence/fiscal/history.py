@@ -117,6 +117,7 @@ _CLOSING = (
         SUBSTITUTA.label("substituida_por"),
         DAY.label("dia"),
         nfse_emissao.c.competencia,
+        nfse_emissao.c.canal,
         nfse_emissao.c.ambiente,
         nfse_emissao.c.valor_servico,
         nfse_emissao.c.descricao_servico,

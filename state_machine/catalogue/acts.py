@@ -145,8 +145,8 @@ def depois() -> Mensagem:
 def fora() -> Mensagem:
     """Nothing for Prosa."""
     return Mensagem(
-        "Isso eu não faço: por aqui só emito, consulto e cancelo notas de serviço.",
-        outras=("Isso fica fora do que eu faço. Por aqui, só notas de serviço.",),
+        "Isso eu não faço: por aqui só emito, consulto e cancelo notas.",
+        outras=("Isso fica fora do que eu faço. Por aqui, só notas fiscais.",),
     )
 
 

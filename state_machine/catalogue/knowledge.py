@@ -259,7 +259,7 @@ TEMAS: Final = (
             r"e) (?:voce|vc)\b|"
             r"\beh (?:um )?robo\b"
         ),
-        "Sou a Prosa, um programa que emite notas de serviço por aqui. Só emito depois do seu *Confirmar*.",
+        "Sou a Prosa, um programa que emite notas por aqui. Só emito depois do seu *Confirmar*.",
     ),
 )
 

@@ -72,11 +72,11 @@ def encerrou(sessao: Sessao) -> Mensagem:
     )
 
 
-def de_novo(emissao_id: int, numero: str, *, cancelada: bool) -> tuple[EnviarArquivo, EnviarArquivo]:
+def de_novo(emissao_id: int, numero: str, tipo: str, *, cancelada: bool) -> tuple[EnviarArquivo, EnviarArquivo]:
     """Return an issued note's PDF and XML, as staff send them once more."""
-    legenda = f"Segunda via da NFS-e {numero}{' (cancelada)' if cancelada else ''}"
-    pdf = EnviarArquivo(emissao_id, "pdf", file_name(numero, "pdf"), legenda)
-    return pdf, EnviarArquivo(emissao_id, "xml", file_name(numero, "xml"))
+    legenda = f"Segunda via da {tipo} {numero}{' (cancelada)' if cancelada else ''}"
+    pdf = EnviarArquivo(emissao_id, "pdf", file_name(numero, "pdf", tipo), legenda)
+    return pdf, EnviarArquivo(emissao_id, "xml", file_name(numero, "xml", tipo))
 
 
 def da_equipe(quem: str, texto: str) -> str:

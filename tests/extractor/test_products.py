@@ -47,6 +47,9 @@ def test_products_are_named_with_their_number(words: str, expected: list[tuple[s
     [
         ("3 bolos pra ana", "3 bolos"),  # of two kinds
         ("2 brigadeiros e 4 xuxus", "4 xuxus"),
+        ("2 brigadeiros pra ana por 5 cada", "5 cada"),
+        ("2 brigadeiros grandes a 5 pra ana", "2 brigadeiros grandes a 5"),
+        ("2 brigadeiros, 5 reais cada um", "5 reais cada"),
         ("0 brigadeiros", "0 Brigadeiro: a quantidade fica acima de zero e abaixo de 1.000.000"),
         ("1000000 brigadeiros", "1000000 Brigadeiro: a quantidade fica acima de zero e abaixo de 1.000.000"),
     ],
@@ -156,7 +159,12 @@ def test_a_product_without_a_quantity_is_told(words: str) -> None:
 
 @pytest.mark.parametrize(
     ("words", "price"),
-    [("2 brigadeiros a 5 reais cada", "5.00"), ("2 brigadeiros por 5,50 cada", "5.50"), ("2 brigadeiros a 5", "5.00")],
+    [
+        ("2 brigadeiros a 5 reais cada", "5.00"),
+        ("2 brigadeiros gourmet por 5 cada", "5.00"),
+        ("2 brigadeiros por 5,50 cada", "5.50"),
+        ("2 brigadeiros a 5", "5.00"),
+    ],
 )
 def test_a_price_of_one_unit_is_this_invoices(words: str, price: str) -> None:
     """Words like "por 30" may be all of them together, and changes no price."""

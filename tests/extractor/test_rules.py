@@ -466,7 +466,13 @@ def test_a_month_may_be_added_to_the_description(summary):
     assert depois == f"{antes}, ref. novembro/2026"
 
 
-@pytest.mark.parametrize("texto", ["a chave pix é maria@x.com", "pix: maria@x.com, 200 reais", "pix é o email a@b.com"])
-def test_a_key_of_pix_is_no_customers_email(texto, fresh):
-    """It is where the money goes."""
+@pytest.mark.parametrize(
+    "texto",
+    [
+        *["a chave pix é maria@x.com", "pix: maria@x.com, 200 reais", "pix é o email a@b.com"],
+        *["o email do meu contador é a@b.com", "e-mail da contabilidade: a@b.com"],
+    ],
+)
+def test_a_key_of_pix_and_the_accountants_address_are_no_customers_email(texto, fresh):
+    """It is where the money goes, or who keeps the books."""
     assert Campo.EMAIL not in {candidate.campo for candidate in extract(texto, fresh).candidates}

@@ -87,6 +87,20 @@ async def test_practice_is_left_out_once_the_company_issues_in_earnest(database:
     assert (len(found.notas), found.nome) == (1, f"fechamento-{CNPJ}-2026-11")
 
 
+async def test_notes_of_several_kinds_have_names_and_gaps_of_their_own(database: Database) -> None:
+    """One number of two kinds, or of two series of one, is two files, and no gap lies between kinds."""
+    _, mine = await issued(database, "1")
+    await issued(database, "1", mine, canal="nfce")
+    await issued(database, "1", mine, canal="nacional")
+    await issued(database, "50", mine, canal="nfe")
+    found = await of(database, mine)
+    assert found.faltam == ()
+    with (await month.zip_of(found, kept_documents(database, ()))).arquivo as packed:
+        names = [name.partition("/")[2] for name in zipfile.ZipFile(packed).namelist()]
+    assert len({*names}) == len(names)
+    assert {"NFSe-1.pdf", "NFCe-1.pdf", "NFe-50.xml"} <= {*names}
+
+
 async def test_cancelled_and_replaced_notes_are_marked_and_not_summed(database: Database) -> None:
     """One whose cancellation is under way still stands."""
     _, mine = await issued(database, "1")

@@ -41,6 +41,7 @@ from persistence.queue.inbox import Arrival
 from persistence.rows import ProposalRow
 from persistence.tables import clientes, propostas
 from state_machine.cancellation.machine import SituacaoNota, situacao_of
+from state_machine.goods import nome_da_nota
 from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
 from state_machine.mailing.reading import NotAnAddressError, normalised
 from state_machine.proposal import EstadoProposta
@@ -500,7 +501,7 @@ async def note_file(call: ApiCall) -> web.Response:
         raise ProblemError("sem_documento", why)
     if kept.mime == PAGE_MIME:
         raise ProblemError("sem_documento", f"Esta nota não tem PDF; ela está em {kept.conteudo.decode().strip()}.")
-    name = marked_name(nota["numero"], situacao, formato)
+    name = marked_name(nota["numero"], situacao, formato, nome_da_nota(nota["canal"]))
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return web.Response(body=kept.conteudo, content_type=NOTE_MIME[formato], headers=headers)
 

@@ -132,6 +132,9 @@ async def test_a_mail_carries_the_page_of_a_note_without_a_pdf(database: Databas
         ("NFSe-78.txt", b"https://nota.example/78\r\n"),
         ("NFSe-78.xml", FILES["xml"].conteudo),
     ]
+    of_goods = await files.of([{"emissao_id": emission, "numero": "78", "tipo": "NFC-e"}])
+    assert isinstance(of_goods, tuple)
+    assert [file.nome for file in of_goods[0]] == ["NFCe-78.txt", "NFCe-78.xml"]
 
 
 async def test_a_pdf_that_is_drawn_here_is_drawn_anew_for_every_copy(database: Database) -> None:

@@ -103,7 +103,8 @@ def test_no_words_make_it_fail(words):
 
 
 @pytest.mark.parametrize(
-    "words", ["não", "n", "não cancela", "não cancelar mais", "deixa pra lá", "desisto", "melhor não"]
+    "words",
+    ["não", "n", "não cancela", "não cancelar mais", "deixa pra lá", "desisto", "melhor não", "desisti de cancelar"],
 )
 def test_words_that_let_the_note_stand(words):
     """A no is a no in all its varieties."""

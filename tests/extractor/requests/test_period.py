@@ -73,6 +73,8 @@ def test_records_are_asked_for_in_a_closed_set_of_words(words: str, kind: Reques
         "exporta as notas de novembro em planilha",
         "fechamento de outubro",
         "manda tudo pro contador",
+        "manda pro contador",
+        "pode enviar isso pro contador?",
         "manda as notas de novembro pra contabilidade",
         "minha contadora pediu as notas de outubro",
         "gera o relatório mensal",

@@ -563,3 +563,13 @@ async def test_an_nfce_of_a_month_that_is_over_is_refused_and_not_made_for_ever(
     await gateway.aclose()
     assert isinstance(refused, Rejected)
     assert gateway.explain(refused).texto
+
+
+def test_a_code_of_the_state_is_of_a_company(tmp_path: Path) -> None:
+    """However its CNPJ is written; one that is mistyped is refused, and not left out."""
+    file = tmp_path / "codes.json"
+    file.write_text('{"11.222.333/0001-81": "1:0123456789ABCDEF"}')
+    assert adapter.codes(file) == {"11222333000181": ("1", "0123456789ABCDEF")}
+    file.write_text('{"11222333000182": "1:0123456789ABCDEF"}')
+    with pytest.raises(ValueError, match="check digits"):
+        adapter.codes(file)

@@ -137,6 +137,26 @@ async def test_the_month_goes_to_the_accountant_once_and_only_to_the_address_the
     assert len(await mailing.sessions(ana)) == 2
 
 
+async def test_a_month_in_earnest_is_no_practice_where_only_services_are(mailing: Road, box: Mailbox) -> None:
+    """The mail is marked by the notes in it: a company may still practise services, and sell in earnest."""
+    [ana], before, pool = await of_new_company(mailing), len(box.kept), mailing.database.pool
+    await ana.issue()
+    await mailing.settled()
+    hers = await pool.fetchval("SELECT empresa_id FROM usuario WHERE telefone = $1", ana.who)
+    await pool.execute("UPDATE nfse_emissao SET ambiente = 'producao' WHERE prestador_id = $1", hers)
+    await pool.execute("UPDATE empresa SET email_contador = 'contas@escritorio.com.br' WHERE id = $1", hers)
+    await pool.execute(
+        "INSERT INTO empresa_canal (empresa_id, tipo, canal, ambiente) VALUES "
+        "($1, 'servico', 'plugnotas', 'homologacao'), ($1, 'consumidor', 'nfce', 'producao') "
+        "ON CONFLICT (empresa_id, tipo) DO UPDATE SET ambiente = excluded.ambiente",
+        hers,
+    )
+    await ana.press("Mandar", await ana.say("manda o fechamento pro contador"))
+    await ana.expect("foi para contas@escritorio.com.br")
+    [mail] = box.kept[before:]
+    assert mail.message["Subject"].startswith("Fechamento de")
+
+
 async def test_where_no_single_address_is_known_it_is_asked_for(mailing: Road, box: Mailbox) -> None:
     """None, two, or what is no address: nothing is guessed; the client's own is taken where it is known."""
     ana, before = await mailing.person(), len(box.kept)

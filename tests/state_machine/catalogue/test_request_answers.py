@@ -108,3 +108,9 @@ def test_an_answer_about_a_list_names_it(texto: str) -> None:
     """By the number by which it is stopped."""
     fits(pedidos.mensagem(texto, em_aberto=True))
     assert "lote 7" in texto
+
+
+def test_staff_send_a_note_of_goods_under_its_own_name() -> None:
+    """A consumer's note is no invoice of services."""
+    pdf, xml = staff_messages.de_novo(7, "12", "NFC-e", cancelada=False)
+    assert (pdf.nome, xml.nome, pdf.legenda) == ("NFCe-12.pdf", "NFCe-12.xml", "Segunda via da NFC-e 12")
