@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from extractor.agreement.alone import never_alone
+from extractor.agreement.alone import not_alone
 from extractor.agreement.amount import (
     ACT,
     amount_of_both,
@@ -77,7 +77,7 @@ def read_by_both(texto: str, contexto: Context, reader: LearnedReader | None = N
         joined = _with_reckoned(joined, *made, contexto)
     elif (either := two_amounts(rules.skeleton)) or names_net(rules.skeleton):
         joined = _in_doubt(joined, tuple(format(each, ".2f") for each in either))
-    joined = never_alone(joined, rules, learned, weighed, contexto)
+    joined = not_alone(joined, rules, learned, weighed, contexto)
     return replace(rules, extraction=joined, undecided=undecided(rules, joined, weighed, contexto))
 
 

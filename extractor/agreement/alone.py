@@ -40,8 +40,9 @@ from state_machine.values.money import LIMITE, formata_brl
 REFUSES: Final = re.compile(
     r"\W*(?:(?:ok|entao|opa|ah|calma|por favor)[,.!]? ){0,3}"
     r"(?:(?:nao|n) (?:emit\w*\b(?! pel[oa]\b)|tir|prossig|fatur|ger[ae])"
-    r"|desist|cancel\w+\b(?!.*\b(?:faz|refa[zc]|outra|emit)))|.*\b(?:nem (?:vale|compensa)|joga fora|larg\w+ mao)\b"
+    r"|desist|cancel\w+\b(?![^\n]{0,200}\b(?:faz|refa[zc]|outra|emit)))"
 )
+GIVES_UP: Final = re.compile(r"\b(?:nem (?:vale|compensa)|joga fora|larg\w+ mao)\b")
 BEFORE: Final = re.compile(
     r"\b(?:nao (?:receb|cheg)\w+|cade|pedi|perde\w*|cancel\w+|anul\w+|ach[ae]|lembra\w*|nada d[ae]|qual n\w+|soma)\b"
     r"[^.\n]{0,30}\bn(?:ota|f)s?\b"
@@ -97,7 +98,7 @@ NAMED: Final = frozenset({Role.LABELLED, Role.TOTAL})
 ROLES_ELSE: Final = frozenset({Rotulo.QUANTIDADE, Rotulo.OUTRO})
 
 
-def never_alone(
+def not_alone(
     joined: Extraction,
     rules: RulesReading,
     learned: LearnedReading,
@@ -148,7 +149,7 @@ def _only_told(
     plain, line, known = rules.skeleton.text.plain, rules.skeleton.line, Campo.VALOR in contexto.conhecidos
     if commands(rules.skeleton.text):
         return False
-    if REFUSES.match(plain) or KEY.search(line):
+    if REFUSES.match(plain) or GIVES_UP.search(plain) or KEY.search(line):
         return True
     if BROKEN_OFF.search(line) and (learned.ato is Ato.CORRIGE or contexto.pendente is Campo.DOCUMENTO):
         return True
@@ -321,7 +322,7 @@ def _is_of_one(rules: RulesReading, learned: LearnedReading, found: Evidence, *,
     if any(m.start("a") == at for m in PER.finditer(line)):
         return True
     for m in PER_NAMED.finditer(line):
-        if at in {m.start("a"), m.start("b")} and (m["d"] or re.search(rf"\b{m['w']}s\b", line)):
+        if at in {m.start("a"), m.start("b")} and (m["d"] or f"{m['w']}s" in re.findall(r"[a-z]+", line)):
             return True
     labelled = _labelled_as(learned, found, Rotulo.UNITARIO)
     wide = wide or any(m.start("a") == at for m in SAME_UNIT.finditer(line))

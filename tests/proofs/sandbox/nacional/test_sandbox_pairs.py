@@ -520,5 +520,5 @@ def test_a_rule_is_broken_with_others(code: str, row: tuple[Pair, str, str]) -> 
 def test_every_rule_has_its_two_documents() -> None:
     """All that the simulator executes: none twice, none without."""
     assert set(PAIRS) | set(TOGETHER) == set(RULES)
-    never_alone = set(TOGETHER) - set(PAIRS)
-    assert (len(RULES), len(PAIRS), len(never_alone)) == (242, 221, 21)
+    not_alone = set(TOGETHER) - set(PAIRS)
+    assert (len(RULES), len(PAIRS), len(not_alone)) == (242, 221, 21)
