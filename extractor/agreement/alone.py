@@ -38,7 +38,7 @@ from state_machine.values.money import LIMITE, formata_brl
 
 # Words that tell of an amount without ordering an invoice of it: a refusal, and a note that was made or missed before.
 REFUSES: Final = re.compile(
-    r"\W*(?:(?:ok|entao|opa|ah|calma|por favor)[,.!]? ){0,3}"
+    r"\W{0,9}(?:(?:ok|entao|opa|ah|calma|por favor)[,.!]? ){0,3}"
     r"(?:(?:nao|n) (?:emit\w*\b(?! pel[oa]\b)|tir|prossig|fatur|ger[ae])"
     r"|desist|cancel\w+\b(?![^\n]{0,200}\b(?:faz|refa[zc]|outra|emit)))"
 )
