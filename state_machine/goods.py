@@ -33,18 +33,39 @@ _NCM_DIGITS: Final = 8
 _LONG: Final = 2000  # characters of the official words of one code
 # What people call goods, in the words of the official list.
 _EVERYDAY: Final = {
-    **dict.fromkeys(("bolo", "torta", "salgado", "coxinha", "empada", "pizza", "panetone"), "padaria pastelaria"),
+    **dict.fromkeys(
+        ("bolo", "torta", "salgado", "coxinha", "empada", "pizza", "panetone"), "produtos padaria bolachas"
+    ),
     **dict.fromkeys(("brigadeiro", "trufa", "bombom"), "chocolate preparacoes alimenticias cacau"),
     **dict.fromkeys(("bala", "pirulito", "doce", "bananinha"), "produtos de confeitaria acucar"),
     **dict.fromkeys(("camiseta", "blusa"), "camisetas malha algodao"),
     **dict.fromkeys(("caneca", "prato", "xicara"), "louca ceramica"),
     **dict.fromkeys(("sabonete", "perfume"), "sabonetes perfumes"),
     **dict.fromkeys(("brinco", "colar", "pulseira", "anel"), "bijuterias"),
-    **dict.fromkeys(("caderno", "agenda"), "cadernos papelaria"),
+    **dict.fromkeys(("caderno", "agenda"), "cadernos blocos"),
     **dict.fromkeys(("marmita", "refeicao"), "preparacoes alimenticias"),
+    **dict.fromkeys(("chapeu", "touca"), "chapeus coifas redes cabelo malha rendas"),
+    **dict.fromkeys(("chinelo", "sandalia", "sapato", "bota"), "calcados"),
+    **dict.fromkeys(("calca", "short", "bermuda"), "calcas shorts"),
+    **dict.fromkeys(("boneca", "boneco", "brinquedo", "pelucia"), "brinquedos bonecos"),
+    **dict.fromkeys(("celular", "smartphone"), "telefones inteligentes"),
+    **dict.fromkeys(("mouse", "teclado"), "unidades entrada processamento dados"),
+    **dict.fromkeys(("capinha", "capa", "pelicula"), "obras plasticos"),
+    **dict.fromkeys(("buque", "arranjo", "flor", "flore"), "flores botoes cortados buques"),
+    "racao": "alimentacao animais caes gatos",
+    "cafe": "cafe torrado",
     "vela": "velas",
     "cerveja": "cervejas malte",
 }
+# What people say beside goods, which names others in the list: "queijo azul".
+_BESIDE: Final = frozenset(
+    {
+        *("azul", "preto", "branco", "verde", "amarelo", "rosa", "vermelho", "cinza", "bege", "roxo", "marrom", "novo"),
+        *("usado", "artesanal", "caseiro", "grande", "medio", "pequeno", "infantil", "adulto", "feminino", "masculino"),
+        *("unissex", "simples", "especial", "personalizado", "com", "sem", "para", "kit", "par"),
+    }
+)
+_FIRST: Final = 5  # so much more weighs the first word
 _KEPT: Final = 256  # drafts whose items are not read again
 _TEXTO_MAX: Final = 120  # characters of xProd
 _DECIMAL: Final = re.compile(r"[0-9]{1,7}(?:[.,][0-9]{1,4})?")
@@ -174,19 +195,29 @@ def is_ncm(codigo: str) -> bool:
 
 def search_ncm(texto: str, quantos: int = 3) -> list[Ncm]:
     """Return the codes whose words are likest to how people call the goods, the likeliest first; none: nothing fits."""
-    said = {_stem(word) for word in re.findall(r"[a-z]{3,}", plain(texto, _TEXTO_MAX))}
-    said |= {_stem(word) for each in said for word in _EVERYDAY.get(each, "").split()}
+    words = [_stem(word) for word in re.findall(r"[a-z]{3,}", plain(texto, _TEXTO_MAX))]
+    said: dict[str, int] = {}  # with its weight: the first word is what it is, the others say of which kind
+    named = [word for word in words if word not in _BESIDE and f"{word[:-1]}o" not in _BESIDE] or words
+    for place, each in enumerate(named):
+        for word in _EVERYDAY.get(each, each).split():
+            said.setdefault(_stem(word), 1 if place else _FIRST)
     known = ncm_list()
     scored: list[tuple[float, str]] = []
-    for code, words in _ncm_words().items():
-        hits = said & words
-        if hits:
-            scored.append((sum(map(len, hits)) - len(words) / 50 + code.endswith("90") / 100, code))
+    for code, official in _ncm_words().items():
+        if hits := said.keys() & official:
+            weight = sum(said[hit] * len(hit) for hit in hits)
+            scored.append((weight - len(official) / 50 + code.endswith("90") / 100, code))
     best = sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:quantos]
     return [
-        Ncm(code, f"{known.get(code[:4], '').partition(';')[0]} › {known[code]}".removeprefix(" › "))
+        Ncm(code, f"{known.get(code[:4], '').partition(';')[0]} › {_whole(known[code])}".removeprefix(" › "))
         for _, code in best
     ]
+
+
+def _whole(words: str) -> str:
+    """Return a code's words without a first part that the list has cut short."""
+    first, _, rest = words.partition(" › ")
+    return words if first[:1].isupper() or not rest else rest
 
 
 @cache

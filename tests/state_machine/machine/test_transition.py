@@ -279,7 +279,7 @@ def test_a_refusal_that_was_ours_is_tried_again_with_the_confirmed_revision():
     assert decision.sessao.estado is Estado.PROCESSANDO
     assert decision.sessao.revisao == refused.revisao
     assert emissoes(decision) == [Emitir(refused.revisao, 2)]
-    assert "Não precisa fazer nada" in resposta(decision).texto
+    assert "não precisa fazer nada" in resposta(decision).texto
     assert diz(decision.sessao, Reprocessou(3)).aplicado is False
 
 
