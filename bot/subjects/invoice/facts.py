@@ -213,7 +213,11 @@ def as_goods(
             return evento
         outros = tuple(c for c in informa.candidates if c.campo not in _OF_ITEMS or rascunho.produtos)
         if modelo is not None:
-            return replace(informa, candidates=(*outros, modelo), doubts=_of_others(informa))
+            # What was handed over went nowhere: no address is asked about any more.
+            gone = frozenset({Campo.ENDERECO} if modelo.valor == "nfce" else ())
+            kept = tuple(c for c in outros if c.campo not in gone)
+            doubts = tuple(each for each in _of_others(informa) if each.campo not in gone)
+            return replace(informa, candidates=(*kept, modelo), doubts=doubts, clear=informa.clear | gone)
         return evento
     fora = [*dito.fora, *_unexplained(informa, dito, palavras.texto)]
     certeza = Confianca.DUVIDOSA if fora or not dito.itens else Confianca.CERTA

@@ -119,3 +119,14 @@ async def test_an_nfe_to_a_person_asks_for_the_address(road: Road) -> None:
     shown = await person.say("Avenida Paulista, 100, Bela Vista, São Paulo SP, 01310-100")
     assert "NF-e" in shown.text, shown.text
     assert "Paulista" in shown.text, shown.text
+
+
+async def test_what_was_handed_over_after_all_asks_no_address(road: Road) -> None:
+    """However the address was that was said for a delivery."""
+    person = await _person(road)
+    await person.say(f"nota de 7 brigadeiros pra ana souza, cpf {CPF}")
+    assert "endereço" in (await person.say("a loja entrega")).text
+    doubt = await person.say("Rua das Acácias, 10, Centro, São Paulo SP, 99999-999")
+    assert "99999-999" in doubt.text
+    shown = await person.say("não, foi em mãos")
+    assert "Tipo: NFC-e (consumidor, entregue em mãos)" in shown.text, shown.text
