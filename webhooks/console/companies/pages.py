@@ -150,5 +150,5 @@ def lacks(visita: Visita, company: Any, servicos: Sequence[Servico]) -> str | No
 def channel(stored: str | None) -> tuple[str, tuple[str, str]]:
     """Return what a company's channel and its environment are called, the latter with its tone."""
     canal = channels.read(stored)
-    ambiente = AMBIENTES[canal.ambiente] if canal.ambiente else ("ambiente da instalação", "off")
+    ambiente = AMBIENTES[canal.ambiente] if canal.ambiente else ("ambiente padrão", "off")
     return labels.CANAIS.get(canal.nome, canal.nome), ambiente

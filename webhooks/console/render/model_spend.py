@@ -23,6 +23,9 @@ _BAR: Final = 12
 _HEIGHT: Final = 120
 
 
+_FEWEST: Final = 7  # columns that there is room for: one day's does not fill the card
+
+
 def bars(rows: Sequence[tuple[str, int]], *, de: int | None = None) -> Markup:
     """Return horizontal bars, a label and its figure above each; with ``de`` the figure has its share of that whole."""
     top = max((value for _, value in rows), default=0) or 1
@@ -44,7 +47,7 @@ def bars(rows: Sequence[tuple[str, int]], *, de: int | None = None) -> Markup:
 def columns(rows: Sequence[tuple[str, int]]) -> Markup:
     """Return one column for each day (``AAAA-MM-DD``); the first, the last and the highest are named."""
     top = max((value for _, value in rows), default=0) or 1
-    step = WIDTH / max(len(rows), 1)
+    step = WIDTH / max(len(rows), _FEWEST)
     parts = [Markup('<svg viewBox="0 0 {} {}" role="img" aria-hidden="true">').format(WIDTH, _HEIGHT + 36)]
     for place, (day, value) in enumerate(rows):
         height = round(_HEIGHT * value / top)
@@ -54,7 +57,8 @@ def columns(rows: Sequence[tuple[str, int]]) -> Markup:
     if rows:
         text = Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>')
         parts.append(text.format(0, _HEIGHT + 32, "start", _day(rows[0][0])))
-        parts.append(text.format(WIDTH, _HEIGHT + 32, "end", _day(rows[-1][0])))
+        if len(rows) > 1:
+            parts.append(text.format(round(len(rows) * step), _HEIGHT + 32, "end", _day(rows[-1][0])))
         parts.append(text.format(0, 11, "start", f"até {number(top)} por dia"))
     return Markup("").join([*parts, Markup("</svg>")])
 
