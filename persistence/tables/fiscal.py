@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.tables.base import MOMENT, MONEY, id_, literals, metadata, now
-from state_machine.cancellation.machine import CONVERSANDO, VIVOS, EstadoCancelamento
+from state_machine.cancellation.machine import CONVERSANDO, VIVOS, EstadoCancelamento, StatusNota
 from state_machine.protocol.channel import CONVERSA, PRIMEIRO
 from state_machine.protocol.emission import EM_CURSO, PEDEM_OLHOS, StatusEmissao
 
@@ -196,7 +196,9 @@ nfse_processada = sa.Table(
     sa.Column("webhook_payload", JSONB),
     now("criado_em"),
     sa.Index("ix_nfse_processada_numero", "numero"),
-    sa.Index("ix_nfse_processada_cancelada", "emissao_id", postgresql_where=sa.text("status = 'cancelado'")),
+    sa.Index(
+        "ix_nfse_processada_cancelada", "emissao_id", postgresql_where=sa.text(f"status = '{StatusNota.CANCELADO}'")
+    ),
     sa.Index("ix_nfse_processada_chave", "chave", postgresql_where=sa.text("chave IS NOT NULL")),
 )
 
