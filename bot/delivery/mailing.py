@@ -325,7 +325,7 @@ class Mailing:
         for number, row in enumerate(rows):
             if number and time.monotonic() > end:
                 break
-            found = await self._files.of(row.notas) if row.notas else ((), "")
+            found = await self._found(row)
             async with self._database.alone() as connection:
                 goes = await work.goes(connection, batch, row.id)
             if goes is None:
@@ -341,6 +341,14 @@ class Mailing:
                 if isinstance(outcome, MailUnreachable):
                     return outcome.why
         return None
+
+    async def _found(self, row: Any) -> tuple[tuple[MailedFile, ...], str] | MailIncomplete:
+        """Return what a mail carries; where that fails, only this mail waits, and ends with the ladder."""
+        try:
+            return await self._files.of(row.notas) if row.notas else ((), "")
+        except Exception as error:
+            log.exception("mail_files_failed", error=type(error).__name__)
+            return MailIncomplete()
 
     def _mail(self, batch: TakenBatch, row: Any, files: tuple[MailedFile, ...], below: str) -> Mail:
         assunto, texto = text_of(batch.assunto, batch.mensagem, row.dados)

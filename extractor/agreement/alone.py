@@ -116,11 +116,15 @@ def not_alone(
         return joined
     if says_net(rules.skeleton):
         return joined
-    if _only_told(joined, rules, learned, contexto, sure=taken is not None):
-        return without_amount(joined)
     first = taken.valor if taken else doubt.leituras[0] if doubt else ""
+    known, told = contexto.conhecidos.get(Campo.VALOR), _only_told(joined, rules, learned, contexto, sure=bool(taken))
+    corrects = joined.ato is Ato.CORRIGE and known not in {None, first}
+    if told and not corrects:
+        return without_amount(joined)
     best = next(((sure, e) for sure, e in weighed if e.valor == first), None)
-    if doubt is not None and doubt.conta:
+    if told:  # "não emite por 300, o valor é 500": left out, a yes would be to the 300
+        readings: tuple[str, ...] = (first, str(known))
+    elif doubt is not None and doubt.conta:
         readings = _of_reckoned(doubt, rules, weighed)
     elif best is None:
         readings = (first,)

@@ -454,9 +454,10 @@ _SENT: Final = re.compile(
     r"\b(?:nao foi|nem) em maos?\b|\benvi(?:ei|ado|ada|o|ar)\b|\bcorreios?\b|\bmotoboy\b|\btransportadora\b|"
     r"\bnf-?e\b"
 )
+_UNSAID: Final = r"(?<!\bnao )(?<!\bnao e )(?<!\bnao eh )(?<!\bnao era )(?<!\bnao foi )(?<!\bsem )(?<!\bnem )"
 _BROUGHT: Final = re.compile(
-    r"\bdelivery\b|\ba loja (?:entreg(?:a|ou)|leva)\b|\b(?:a gente entrega|nos entregamos)\b|"
-    r"\bentreg(?:a|o|uei|amos|ar)? (?:propria|da loja|(?:em|na|a) (?:casa|domicilio))\b"
+    rf"{_UNSAID}(?:\bdelivery\b|\ba loja (?:entreg(?:a|ou)|leva)\b|\b(?:a gente entrega|nos entregamos)\b|"
+    r"\bentreg(?:a|o|uei|amos|ar)? (?:propria|da loja|(?:em|na|a) (?:casa|domicilio))\b)"
 )
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
@@ -34,7 +35,7 @@ from gateway.port import Explicacao, Prepared, Surroundings
 from state_machine.cancellation.machine import MotivoCancelamento
 from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
 from state_machine.documents import Documento, dump, load
-from state_machine.protocol.audit import Listagem
+from state_machine.protocol.audit import Listagem, Pagina
 from state_machine.protocol.channel import Ambiente, Natureza
 from state_machine.protocol.emission import (
     Absent,
@@ -71,6 +72,7 @@ _MOST_PAGES: Final = 100  # of it; more notes than that hide ours
 _TRIES: Final = 5  # of a page
 _PATIENCE: Final = 5.0  # seconds that the city may ask to wait between them
 _TOGETHER: Final = 8  # pages asked for at once, of a company that has many
+_IN_TURN: Final = 2  # the first pages, which are asked for one after the other
 _NO_TEST: Final = NotSent(
     "the city has no test host: EnvioRPS leaves in producao only",
     texto="a sua empresa está em homologação, e São Paulo não tem ambiente de testes. Quem cuida do cadastro passa a "
@@ -88,6 +90,21 @@ class _Walk:
     callers: int = 0
     began: int = -1
     told: Sequence[Nota] | CannotTell = ()
+
+
+async def _walked(page: Callable[[str], Awaitable[Listagem]], most: int) -> list[Pagina] | CannotTell:
+    """Return a list's pages, of which up to so many are asked for at once."""
+    pages, first, together = list[Pagina](), 1, 1
+    while first <= _MOST_PAGES:
+        some = (page(str(number)) for number in range(first, first + together))
+        for told in await asyncio.gather(*some):  # beyond the last one there is an empty page
+            if isinstance(told, CannotTell):
+                return told
+            pages.append(told)
+            if told.seguinte is None:
+                return pages
+        first, together = first + together, min(2 * together, most)
+    return CannotTell("the city lists more notes than are read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,18 +266,17 @@ class Paulistana:
                 del self._walks[cnpj]
 
     async def _pages(self, cnpj: str) -> Sequence[Nota] | CannotTell:
+        """Return the notes of all pages, asked for together while the first one stays as it was.
+
+        Nobody says in which order the city lists: a note that comes to the head meanwhile pushes another from a page
+        that is asked for yet onto one that was told already. One page after the other, none is missed.
+        """
         hoje = self._today(self._clock())
-        desde, seen, first, together = hoje - timedelta(days=_DAYS_BACK), list[Nota](), 1, 1
-        while first <= _MOST_PAGES:
-            pages = (self.listing(cnpj, desde, hoje, str(page)) for page in range(first, first + together))
-            for told in await asyncio.gather(*pages):  # beyond the last one there is an empty page
-                if isinstance(told, CannotTell):
-                    return told
-                seen += told.notas
-                if told.seguinte is None:
-                    return seen
-            first, together = first + together, min(2 * together, _TOGETHER)
-        return CannotTell("the city lists more notes than are read")
+        page = partial(self.listing, cnpj, hoje - timedelta(days=_DAYS_BACK), hoje)
+        walked = await _walked(page, _TOGETHER)
+        if not isinstance(walked, CannotTell) and len(walked) > _IN_TURN and await page("1") != walked[0]:
+            walked = await _walked(page, 1)
+        return walked if isinstance(walked, CannotTell) else [nota for told in walked for nota in told.notas]
 
     async def whole(self, prestador: str, nota: Nota) -> Found:  # noqa: ARG002 - port
         """Return a listed note as it is: the city lists all that it shows."""

@@ -187,6 +187,8 @@ def test_how_the_goods_went_says_which_invoice() -> None:
     """By its name, or by the way."""
     assert read_model("entreguei em mãos") == read_model("faz o cupom") == "nfce"
     assert read_model("enviei pelo correio") == read_model("nf-e") == read_model("não foi em mãos") == "nfe"
+    assert read_model("não é delivery") is read_model("sem entrega em casa") is None
+    assert read_model("não foi entrega da loja, entreguei em mãos") == "nfce"
     assert read_model("não, a loja entrega; nfc-e") == read_model("entreguei na casa dela") == ENTREGA
     assert read_model("consultoria") is None
     assert is_nameless("sem cpf na nota")

@@ -254,6 +254,17 @@ def test_a_balance_a_half_a_rest_and_slang(text, readings):
     assert offered(read(f"{text}, cpf {CPF}")) == readings
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["não emite por 300, o valor é 500", "não emite ainda, muda pra 500", "pedi nota de 500", "aguarda, o valor é 500"],
+)
+def test_an_amount_beside_a_refusal_is_never_left_while_another_stands(text: str) -> None:
+    """A yes would be to the one that stands: both are offered."""
+    known = {**KNOWN, Campo.VALOR: "300.00"}
+    found = read(text, Context(hoje=date(2026, 11, 27), resumo_mostrado=True, conhecidos=known))
+    assert offered(found) == ("500.00", "300.00")
+
+
 def dated(extraction: Extraction) -> str | None:
     """Return the day or the month of the service."""
     return next((c.valor for c in extraction.candidates if c.campo in {Campo.DATA, Campo.COMPETENCIA}), None)

@@ -139,7 +139,7 @@ async def keep_product(call: ApiCall) -> web.Response:
         raise refused
     async with call.deps.database.transaction() as connection:
         empresa, _ = await companies.get_company(connection, call.empresa_id)
-        await check_environment(connection, call, TipoDocumento.PRODUTO)
+        await check_environment(connection, call, TipoDocumento.of(next(iter(empresa.mercado), None)))
         try:
             novo = checked({"codigo": codigo, **body.model_dump()}, empresa.regime)
             await operations.keep(connection, empresa, [novo], Author(call.quem))
@@ -156,7 +156,7 @@ async def remove_product(call: ApiCall) -> web.Response:
     """Take a product away; invoices keep their copy. Raises ``ProblemError`` 404."""
     async with call.deps.database.transaction() as connection:
         empresa, _ = await companies.get_company(connection, call.empresa_id)
-        await check_environment(connection, call, TipoDocumento.PRODUTO)
+        await check_environment(connection, call, TipoDocumento.of(next(iter(empresa.mercado), None)))
         try:
             await operations.remove_from(connection, empresa, call.request.match_info["codigo"], Author(call.quem))
         except CommandRefusedError:

@@ -24,7 +24,7 @@ from telemetry.metrics import Metrics
 from tests.made_batches import QUEM, company, customer, issued
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from persistence.batches.work import TakenBatch
     from state_machine.protocol.channel import Canal
@@ -116,6 +116,37 @@ async def test_a_mail_carries_its_notes(database: Database) -> None:
     text = box.kept[0].message.get_body(("plain",))
     assert text is not None
     assert "Nota 0: R$ 1.500,00" in text.get_content()
+
+
+async def test_a_note_whose_files_fail_keeps_no_other_mail_back(database: Database) -> None:
+    """Its channel may be closed since: that mail fails at the end of its ladder, the ones behind it go at once."""
+    for numero, name, documento in (("0", "dora", "12312312387"), ("1", "eva", "32132132191")):
+        await customer(database, name, documento)
+        await keep(database, await issued(database, documento, numero, date(2026, 9, 3)))
+    content = b"email;competencia\ndora@test.com.br;2026-09\neva@test.com.br;2026-09"
+    batch, _ = await upload(database, await company(database), Upload(nome_arquivo="set.csv", conteudo=content), QUEM)
+    async with database.transaction() as connection:
+        assert await records.confirm(connection, batch.id, batch.revisao, QUEM)
+
+    class Closed(NoteFiles):
+        async def of(self, notas: Sequence[Mapping[str, Any]]) -> Any:
+            if notas[0]["numero"] == "0":
+                raise LookupError
+            return await super().of(notas)
+
+    box = Mailbox()
+    files = Closed(database, Documents(database, cast("Any", Gateway())), lambda *_: None)
+    async with box.listening() as port:
+        server = MailServer("smtp+plain", "127.0.0.1", port)
+        mailing = Mailing(database, lambda: MailConnection(server, mail_tls(None)), POLICY, Metrics(), files)
+        for _ in range(len(POLICY.ladder) + 1):
+            [taken] = await mailing.claim(1)
+            await mailing.work(taken)
+            await database.pool.execute("UPDATE lote_linhas SET a_partir_de = now() WHERE estado = 'PENDING'")
+            await database.pool.execute("UPDATE lote_fila SET a_partir_de = now()")
+    assert [kept.to for kept in box.kept] == ["eva@test.com.br"]
+    found = await database.pool.fetch("SELECT estado FROM lote_linhas WHERE lote_id = $1 ORDER BY id", batch.id)
+    assert [row["estado"] for row in found] == ["FAILED", "DONE"]
 
 
 async def test_a_mail_carries_the_page_of_a_note_without_a_pdf(database: Database) -> None:

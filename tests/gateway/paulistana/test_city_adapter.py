@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,8 +17,19 @@ from gateway.paulistana.adapter import NATUREZA, Paulistana, unfit
 from gateway.paulistana.rps import leiaute_de
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled
+from state_machine.protocol.audit import Listagem, Pagina
 from state_machine.protocol.channel import Ambiente
-from state_machine.protocol.emission import Absent, CannotTell, Found, Issued, Misconfigured, NotSent, Rejected, Unknown
+from state_machine.protocol.emission import (
+    Absent,
+    CannotTell,
+    Found,
+    Issued,
+    Misconfigured,
+    Nota,
+    NotSent,
+    Rejected,
+    Unknown,
+)
 from tests.gateway.paulistana.made_answers import KEY, answer, issued, note
 from tests.gateway.paulistana.made_rps import CNPJ, complaints, invoice
 from tests.made_certificates import company, rsa_key
@@ -198,6 +209,39 @@ async def test_keys_in_doubt_share_a_walk_that_began_after_their_question() -> N
         assert not city._walks
     finally:
         await city.aclose()
+
+
+async def test_a_note_that_comes_while_pages_are_asked_for_together_hides_none() -> None:
+    """A city that lists the newest first: page 3 was told before the note came, page 2 after; ours stood between."""
+    absent = answer(ASKED, errors=("1106",))
+    known = Asked(answer(ASKED, note(), agreed=True))
+    third = asyncio.Event()
+
+    class Newest(Asked):
+        listed: list[Nota]
+
+        async def listing(self, _prestador: str, _inicio: date, _fim: date, cursor: str | None = None) -> Listagem:
+            page = int(cursor or "1")
+            if page == 2 and not third.is_set():
+                await third.wait()
+                self.listed.insert(0, replace(ours, id_integracao="another, that came now"))
+            some = tuple(self.listed[50 * (page - 1) : 50 * page])
+            if page == 3:
+                third.set()
+            return Pagina(some, str(page + 1) if len(some) == 50 else None)
+
+    city = Newest(absent, absent)
+    key = city.key(CNPJ, str(KEY))
+    try:
+        found = await known.find(key)
+        assert isinstance(found, Found)
+        ours = found.nota
+        city.listed = [replace(ours, id_integracao=f"another {number}") for number in range(120)]
+        city.listed[99] = ours
+        assert await city.find(key) == Found(ours)
+    finally:
+        await city.aclose()
+        await known.aclose()
 
 
 async def test_a_question_in_the_wrong_layout_is_asked_again_in_the_other() -> None:

@@ -408,6 +408,16 @@ async def test_goods_are_of_the_environment_in_which_they_are_issued(erp: Erp) -
     await erp.database.pool.execute("UPDATE empresa_canal SET ambiente = NULL")
 
 
+async def test_products_of_who_sells_to_consumers_alone_are_of_their_channel(erp: Erp) -> None:
+    """Where there is no channel for NF-e, the one for NFC-e says the environment."""
+    await _sells(erp)
+    await erp.database.pool.execute("DELETE FROM empresa_canal WHERE tipo = 'produto'")
+    await erp.database.pool.execute("UPDATE empresa_canal SET ambiente = 'homologacao' WHERE tipo = 'consumidor'")
+    told = {name: _WHOLE[name] for name in _WHOLE if name not in {"codigo", "quantidade"}}
+    assert (await erp.ask("PUT", "/produtos/B1", json=told)).codigo == "ambiente_mudou"
+    await erp.database.pool.execute("UPDATE empresa_canal SET ambiente = NULL")
+
+
 async def test_a_company_without_goods_is_offered_none(erp: Erp) -> None:
     """It has no channel for them."""
     await erp.database.pool.execute("DELETE FROM empresa_canal WHERE tipo <> 'servico'")
