@@ -34,7 +34,7 @@ from persistence.rows import Ordem, OrderRow
 from state_machine.catalogue import messages
 from state_machine.catalogue.texts import proposal as proposal_texts
 from state_machine.goods import NENHUM, Produto, dump, load, total
-from state_machine.invoice.draft import VAZIO, Lido, Rascunho, com_leitura
+from state_machine.invoice.draft import CPF_DIGITS, VAZIO, Lido, Rascunho, com_leitura
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Origem
 from state_machine.invoice.session import Estado, Sessao
 from state_machine.machine.events import (
@@ -214,7 +214,8 @@ def as_goods(
         outros = tuple(c for c in informa.candidates if c.campo not in _OF_ITEMS or rascunho.produtos)
         if modelo is not None:
             # What was handed over went nowhere: no address is asked about any more.
-            gone = frozenset({Campo.ENDERECO} if modelo.valor == "nfce" else ())
+            to_company = len(rascunho.validado(Campo.DOCUMENTO) or "") > CPF_DIGITS
+            gone = frozenset({Campo.ENDERECO} if modelo.valor == "nfce" and not to_company else ())
             kept = tuple(c for c in outros if c.campo not in gone)
             doubts = tuple(each for each in _of_others(informa) if each.campo not in gone)
             return replace(informa, candidates=(*kept, modelo), doubts=doubts, clear=informa.clear | gone)
