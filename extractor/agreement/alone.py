@@ -95,6 +95,7 @@ MORE: Final = re.compile(r"\b(?:acrescent|aument|som[ae]|inclu|adicion|esquec|fa
 LESS: Final = re.compile(r"\b(?:tir[ae]|abat\w+|descont\w+|menos|desconta)\b")
 CORRECTS: Final = re.compile(r"\b(?:alias|muda|bota|poe|em vez|retific\w+|fic(?:a|ou)|pass(?:a|ou)|mais)\b")
 SECOND: Final = 0.5  # as sure as this, another amount is offered too
+COUNTED_THINGS: Final = re.compile(r"\bN [a-z]{3,20}s $")  # before what they cost: "2 diárias 1015"
 MODEL_NUMBER: Final = 1000  # "guincho mb 1620"
 TOLD: Final = 0.8  # as sure as this of an act of talk, its amount is only told
 NAMED: Final = frozenset({Role.LABELLED, Role.TOTAL})
@@ -225,6 +226,7 @@ def _beside_sure(
     bare = not is_money(rules, best)
     label = max((m.certeza for m in learned.of(Rotulo.TOTAL) if m.start < best.end and m.end > best.start), default=0.0)
     whole = bare and rules.skeleton.text.original[best.start : best.end].isdecimal() and Decimal(first) >= MODEL_NUMBER
+    whole &= COUNTED_THINGS.search(line[: rules.skeleton.position(mark_of(rules, best))]) is None
     odd = (not label and not played and known is not None) or (whole and label < SECOND and weighed[0][0] < BOTH)
     one = _is_of_one(rules, learned, best, wide=False) and (_counts(rules, learned) or _is_answer(rules, contexto))
     listed = bare and not played and len(weighed) > READINGS
