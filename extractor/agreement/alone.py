@@ -128,6 +128,9 @@ def not_alone(
         return without_amount(joined)
     first = taken.valor if taken else doubt.leituras[0] if doubt else ""
     best = next(((sure, e) for sure, e in weighed if e.valor == first), None)
+    known = contexto.conhecidos.get(Campo.VALOR)
+    if taken and best and known not in {None, first} and Role.NEGATED in labels_of(rules, best[1]):
+        return replace(without_amount(joined), clear=joined.clear - {Campo.VALOR})  # what stands is another one
     if doubt is not None and doubt.conta:
         readings = _of_reckoned(doubt, rules, weighed)
     elif best is None:
