@@ -55,6 +55,7 @@ WAITS: Final = re.compile(r"\b(?:te|lhe) digo\b|\baguard(?:a|e|em)\b")
 AGAIN: Final = re.compile(
     r"\b(?:faz|faca|emit\w+|tira|gera|manda)\b[^.\n]{0,15}\b(?:outra|de novo|novamente)\b|\brefa[zc]"
 )
+COUNTED: Final = re.compile(r"\bN notas?(?: fisca(?:l|is))? (?:de|no valor de|a) (?:R )?[NV]")  # "3 notas de 400"
 KEY: Final = re.compile(r"\bpix\b[^NV\n]{0,9}D ?[NV]")  # "o pix é 64.261… 620"
 BROKEN_OFF: Final = re.compile(r"[NV] ?\.{2,}[^NV\n]{0,20}D")  # "o dela é 943... pera, 942.970…"
 # The price of one: "R$ 190,00 por participante."; and where pieces of that name are counted too, "a aula lá é 90".
@@ -88,10 +89,13 @@ HEDGED: Final = re.compile(r"\bse n(?:ao)? me engano\b")
 HALF_MORE: Final = re.compile(r"\be mei[ao]\b")
 EACH_ITS_OWN: Final = re.compile(r"\b(?:uma? (?:nota )?p(?:or|ra|ara)? ?(?:cada|sessao)|cada um\w* a sua|nota por)\b")
 SLIPPED: Final = re.compile(r"\W{0,3}e [a-z]+(?: reais)?\W*")  # "quatrocentos e dey"
+# What comes on top and has no amount: "500 fora o material".
+ON_TOP: Final = re.compile(r"[NV](?: reais)?,? (?:fora|sem contar|tirando) (?:[oa]s? )?[a-z]{3,}(?! (?:de )?[NV])")
 MORE: Final = re.compile(r"\b(?:acrescent|aument|som[ae]|inclu|adicion|esquec|falt)\w*|(?:^|[, ])mais \W?[NV]|\+")
 LESS: Final = re.compile(r"\b(?:tir[ae]|abat\w+|descont\w+|menos|desconta)\b")
 CORRECTS: Final = re.compile(r"\b(?:alias|muda|bota|poe|em vez|retific\w+|fic(?:a|ou)|pass(?:a|ou)|mais)\b")
 SECOND: Final = 0.5  # as sure as this, another amount is offered too
+COUNTED_THINGS: Final = re.compile(r"\bN [a-z]{3,20}s $")  # before what they cost: "2 diárias 1015"
 MODEL_NUMBER: Final = 1000  # "guincho mb 1620"
 TOLD: Final = 0.8  # as sure as this of an act of talk, its amount is only told
 NAMED: Final = frozenset({Role.LABELLED, Role.TOTAL})
@@ -112,6 +116,8 @@ def not_alone(
     """
     taken = next((c for c in joined.candidates if c.campo is Campo.VALOR), None)
     doubt = next((d for d in joined.doubts if d.campo is Campo.VALOR), None)
+    if taken and (several := _first_of_several(joined, rules, taken)) is not None:
+        return several
     if any(d.motivo is Motivo.DUAS_NOTAS for d in joined.doubts) or not (taken or (doubt and len(doubt.leituras) == 1)):
         return joined
     if says_net(rules.skeleton):
@@ -122,6 +128,8 @@ def not_alone(
     if told and not corrects:
         return without_amount(joined)
     best = next(((sure, e) for sure, e in weighed if e.valor == first), None)
+    if taken and best and known not in {None, first} and Role.NEGATED in labels_of(rules, best[1]):
+        return replace(without_amount(joined), clear=joined.clear - {Campo.VALOR})  # what stands is another one
     if told:  # "não emite por 300, o valor é 500": left out, a yes would be to the 300
         readings: tuple[str, ...] = (first, str(known))
     elif doubt is not None and doubt.conta:
@@ -140,6 +148,15 @@ def not_alone(
         candidates=tuple(c for c in joined.candidates if c is not taken),
         doubts=(*(d for d in joined.doubts if d is not doubt), mended),
     )
+
+
+def _first_of_several(joined: Extraction, rules: RulesReading, taken: Candidate) -> Extraction | None:
+    """Leave the amount to the question of several notes, where words count them."""
+    counted = next((d for d in rules.extraction.doubts if d.motivo is Motivo.DUAS_NOTAS), None)
+    if counted is None or not COUNTED.search(rules.skeleton.line):
+        return None
+    candidates = tuple(c for c in joined.candidates if c is not taken)
+    return replace(joined, candidates=candidates, doubts=(*joined.doubts, counted))
 
 
 def _with_document(joined: Extraction) -> bool:
@@ -198,6 +215,7 @@ def _beside_sure(
     if HEDGED.search(line):
         return ()
     times = sum(m.amount == Decimal(first) for m in money_of(rules))
+    several = any(d.campo is Campo.DOCUMENTO and d.motivo is Motivo.VARIOS for d in rules.extraction.doubts)
     for sure, other in weighed:
         if times > 1 and Decimal(other.valor) == times * Decimal(first):
             return (other.valor, first)
@@ -206,7 +224,7 @@ def _beside_sure(
         roles = labels_of(rules, other)
         both = Role.NEW in roles and Role.NEW in played
         part = Role.INSTALMENT in roles and ONE_OF_THEM.search(line) is not None
-        if part or (Role.TOTAL not in played and Role.PART not in roles and (sure >= SECOND or both)):
+        if part or (Role.TOTAL not in played and Role.PART not in roles and (sure >= SECOND or both or several)):
             return (first, other.valor)
         if Role.DISCOUNT in roles and (Role.NEW not in played or _less(first, other) == other.valor):
             return (first, _less(first, other))
@@ -221,6 +239,7 @@ def _beside_sure(
     bare = not is_money(rules, best)
     label = max((m.certeza for m in learned.of(Rotulo.TOTAL) if m.start < best.end and m.end > best.start), default=0.0)
     whole = bare and rules.skeleton.text.original[best.start : best.end].isdecimal() and Decimal(first) >= MODEL_NUMBER
+    whole &= COUNTED_THINGS.search(line[: rules.skeleton.position(mark_of(rules, best))]) is None
     odd = (not label and not played and known is not None) or (whole and label < SECOND and weighed[0][0] < BOTH)
     one = _is_of_one(rules, learned, best, wide=False) and (_counts(rules, learned) or _is_answer(rules, contexto))
     listed = bare and not played and len(weighed) > READINGS
@@ -289,7 +308,7 @@ def _is_spoken_against(
     named, money = bool(played & {*NAMED, Role.NEW, Role.SAID}), is_money(rules, best)
     if len(weighed) >= READINGS and texto[best.start : best.end].isdecimal() and sure < SECOND and not named:
         return True
-    rough = Role.APPROXIMATE in played or LIQUID.search(line) or IN_PARTS.search(line)
+    rough = Role.APPROXIMATE in played or ON_TOP.search(line) or LIQUID.search(line) or IN_PARTS.search(line)
     if rough or _is_of_one(rules, learned, best, wide=True):
         return True
     numbers = _labelled_as(learned, best, Rotulo.OUTRO) and not money and Role.NEW not in played

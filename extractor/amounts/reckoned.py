@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
@@ -79,6 +80,7 @@ _NETS: Final = re.compile(r"\bliquid[oa]s?\b")
 _TAXES: Final = re.compile(r"\b(?:iss\w*|inss|irr?f?|impostos?|tribut\w+|aliquota|ret[ei]\w+|csll|pis)\b")
 _OFF: Final = re.compile(r"\b(?:desc\w*|abat\w+|off|menos|avista)\b|- ?P")
 _RISES: Final = re.compile(r"\b(?:reajust\w+|acresc\w+|adicional|ipca|igp\w*|corrigid\w+|aument\w+|mais)\b")
+_MOST: Final = 100  # times the known amount; more is a price
 _LEAST: Final = 10  # "3/4", "aula 1 ou 2": a smaller one is no price
 
 
@@ -172,6 +174,12 @@ REBATE: Final = re.compile(
     rf"{_OPENS}(?:da|de|tira|bota|aplica|desconta|faz)(?: um)?(?: desconto)?(?: de)? P"
     r"(?: (?:de )?(?:desconto|off))?[.!]?"
 )
+# So many times the known amount: "isso é por mês, são 3". Which of both is billed is not said.
+TIMES: Final = re.compile(
+    rf"{_OPENS}(?:(?:isso|ess[ea]|o valor|esse valor)(?: ai)? )?(?:eh? )?"
+    r"(?:por|cada|a cada|pra cada|de cada|mensa(?:l|is)) ?(?P<w>[a-z]{3,12})?[,.;]? (?:e )?(?:sao|foram|deu|deram) "
+    r"(?P<n>N)(?: [a-z]{3,12})?[.!]?"
+)
 # What a part is for: "cachê 800 + couvert 200", "800 mais 200 de material".
 _WORD: Final = (
     r"(?!(?:ou|menos|mais|com|por|cada|vezes|em|era|eram|nao|sem|uma?|outr[oa]|notas?|desconto|parcelas?)\b)[a-z]{2,20}"
@@ -219,6 +227,8 @@ def reckoned(skeleton: Skeleton, contexto: Context) -> tuple[Doubt, bool] | None
     except ValorInvalido:
         return None
     doubt = Doubt(Campo.VALOR, Motivo.AMBIGUO, skeleton.text.original.strip(), leituras=(valor,), conta=made[1])
+    if known is not None and TIMES.fullmatch(line):
+        doubt = replace(doubt, leituras=(known, valor), conta=None)
     return doubt, of_known is not None
 
 
@@ -229,6 +239,9 @@ def _of_known(skeleton: Skeleton, line: str, known: Decimal) -> tuple[Decimal, s
         return known * 10, f"10 × {said}"
     if ZERO_LESS.fullmatch(plain):
         return known / 10, f"{said} ÷ 10"
+    if times := TIMES.fullmatch(line):
+        count = skeleton.where[times.start("n")].amount or Decimal(0)
+        return (known * count, f"{count} × {said}") if 1 < count < _MOST else None
     rises = RISE.fullmatch(line) is not None
     if not rises and not REBATE.fullmatch(line):
         return None

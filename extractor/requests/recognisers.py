@@ -77,6 +77,7 @@ _NOT_ME: Final = r"nao fui eu(?: que (?:pedi|mandei|escrevi|falei)(?: (?:isso|na
 _NOTHING: Final = (
     r"nao (?:(?:eh|era|foi) (?:pra|para) )?(?:(?:emit[aei]r?|mand[ae]) nada|(?:emit[aei]r?|faz|faca|mand[ae]) "
     r"(?:nenhuma(?: nota)?|isso)|(?<=(?:pra|ara) )(?:emitir|fazer|mandar))"
+    r"|nao autorizo (?:nada|nenhuma|isso|essa nota)|(?:nem pensar|de jeito nenhum|jamais)\W{1,9}nao autorizo"
 )
 _ERASE: Final = (
     r"(?:apag(?:a|ue)|(?:desconsider|ignor)[ae])(?: (?:isso|tudo|ess[ae](?: (?:nota|mensagem|pedido))?|a nota))?"
@@ -432,12 +433,10 @@ _STANDS: Final = words("stands")
 _ENDED: Final = _STANDS - {
     *("sai", "sair", "certo", "emitir", "houve", "aconteceu", "onde", "prefeitura", "receita", "quando", "ultima")
 }
-_ACCOUNTANTS: Final = frozenset({"contador", "contadora", "contabilidade"})
+ACCOUNTANTS: Final = frozenset({"contador", "contadora", "contabilidade"})
 _CLOSED: Final = words("closed_month")
 _WHOLE_MONTH: Final = frozenset({"tudo", "xmls", "pdfs"})
-_CLOSING: Final = (
-    _CLOSED | _WHOLE_MONTH | _ACCOUNTANTS | _LISTS | _NOTES | _SENT | {"todos", "todas", "pediu", "mensal"}
-)
+_CLOSING: Final = _CLOSED | _WHOLE_MONTH | ACCOUNTANTS | _LISTS | _NOTES | _SENT | {"todos", "todas", "pediu", "mensal"}
 NO_NAMES: Final = _NOTES | _SUMS | _LISTS | _MADE | _STANDS | {"igual", "mesma", "mesmo", "cancelar", "eu"}
 
 
@@ -475,8 +474,8 @@ def _sums(turn: WordsLeft) -> bool:
 
 def _closes(turn: WordsLeft) -> bool:
     month = turn.dated or "mensal" in turn.said
-    sent = turn.said - BESIDE <= _ACCOUNTANTS | {"isso"} | _GIVEN and turn.has(_GIVEN)  # "manda pro contador"
-    for_it = turn.has(_ACCOUNTANTS) and (sent or turn.has(_MANY | _WHOLE_MONTH))
+    sent = turn.said - BESIDE <= ACCOUNTANTS | {"isso"} | _GIVEN and turn.has(_GIVEN)  # "manda pro contador"
+    for_it = turn.has(ACCOUNTANTS) and (sent or turn.has(_MANY | _WHOLE_MONTH))
     return not (turn.numbered or turn.again or turn.named) and (for_it or (month and turn.has(_CLOSED | _WHOLE_MONTH)))
 
 
@@ -496,8 +495,23 @@ def _lists(turn: WordsLeft) -> bool:
     return not turn.numbered and not turn.again and (many or (turn.dated and turn.has(_LISTS)))
 
 
+_HOW_IT_WAS: Final = re.compile(r"\W{0,9}(?:e )?como (?:foi|esta|ta|vai|anda)\b")
+_WENT: Final = re.compile(r"\bfoi\W{0,9}\?")
+_PAYS: Final = frozenset({"pagou", "paga", "comprou", "compra", "gastou"})
+
+
+def _how_it_was(turn: WordsLeft) -> bool:
+    return turn.dated and not (turn.numbered or turn.again) and _HOW_IT_WAS.match(turn.plain) is not None
+
+
+def _pays_most(turn: WordsLeft) -> bool:
+    return {"quem", "mais"} <= turn.said and turn.has(_PAYS) and not (turn.numbered or turn.again or turn.named)
+
+
 def _stands(turn: WordsLeft) -> bool:
     of_note = turn.has(_NOTES)
+    if of_note and not turn.dated and _WENT.search(turn.plain):
+        return True
     went_well = {"deu", "certo"} <= turn.said or (of_note and turn.has(_STANDS))
     return not turn.dated and ((turn.has(_ENDED) and (turn.asks or of_note)) or (turn.asks and went_well))
 
@@ -516,13 +530,15 @@ def _goes_on(turn: WordsLeft) -> bool:
 ONLY_ASKS: Final[tuple[Recogniser[RequestKind, WordsLeft], ...]] = (
     Recogniser(RequestKind.FECHAMENTO, "manda o relatório de novembro", _only(_CLOSING, _closes)),
     Recogniser(RequestKind.CLIENTES, "quais clientes eu tenho?", _only(_LISTS | _SUMS | _MADE | {"tenho"}, _customers)),
+    Recogniser(RequestKind.CLIENTES, "quem me pagou mais?", _only(_PAYS | {"quem", "mais"}, _pays_most)),
     Recogniser(
         RequestKind.MAIOR, "a maior", _only(_NOTES | _MADE | {"maior", "mais", "cara", "qual", "valor"}, _largest)
     ),
     Recogniser(RequestKind.TOTAL, "e mês passado?", _only(frozenset(), _goes_on)),
+    Recogniser(RequestKind.TOTAL, "como foi meu mês?", _only(frozenset(), _how_it_was)),
     Recogniser(RequestKind.EMAIL, "manda a nota 3 por e-mail", _only(_SENT | _NOTES, _mails)),
     Recogniser(RequestKind.SEGUNDA_VIA, "reenvia a nota 3", _only(_SENT | _NOTES, _copies)),
     Recogniser(RequestKind.TOTAL, "total de novembro", _only(_SUMS | _MADE | _NOTES | _COME_TO, _sums)),
     Recogniser(RequestKind.MINHAS_NOTAS, "a lista de novembro", _only(_LISTS | _MADE | _NOTES, _lists)),
-    Recogniser(RequestKind.STATUS, "a nota saiu?", _only(_STANDS | _NOTES, _stands)),
+    Recogniser(RequestKind.STATUS, "a nota saiu?", _only(_STANDS | _NOTES | {"pedi", "mais", "cedo"}, _stands)),
 )

@@ -138,7 +138,9 @@ def _only_asks(texto: str, text: Text) -> Pedido | None:
     clientes = tuple(
         nome
         for each in mentioned(_ADDRESS.sub(" ", texto))
-        if (nome := _NAME_END.split(read(each).plain)[0].strip()) and not (by_number and nome in _WHOEVER)
+        if (nome := _NAME_END.split(read(each).plain)[0].strip())
+        and not (by_number and nome in _WHOEVER)
+        and not set(nome.split()) <= table.BESIDE | table.ACCOUNTANTS
     )
     for nome in clientes:
         if len(nome.split()) > _NAME_WORDS or not table.NO_NAMES.isdisjoint(nome.split()):

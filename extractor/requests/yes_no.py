@@ -49,8 +49,11 @@ NO: Final = (
         for do in words("undone")
     }
 )
+_ONLY: Final = {each for each in FILLER if "so isso" in each}
 # Words beside a no that change nothing about it.
-NO_FILLER: Final = words("beside_no") | (FILLER - {"voce", "oce", "po", "nada mais", "veio", "homem", "nada a mudar"})
+NO_FILLER: Final = words("beside_no") | (
+    FILLER - {"voce", "oce", "po", "nada mais", "veio", "homem", "nada a mudar", *_ONLY}
+)
 # What sounds like a yes and is none: (what is meant, how it is said).
 NO_YES: Final = (
     ("a greeting", r"^(?:oi+|ola|opa|e ai|eai|prosa|bom dia|boa tarde|boa noite)(?: \w+)? (?:ta )?tudo \w+$"),
@@ -78,6 +81,12 @@ DENIES: Final = re.compile(
 )
 AFTER_NO: Final = re.compile(r"^\W*nao+\s*[,.;!]\s*")
 DIGIT: Final = re.compile(r"\d")
+# How long somebody waits already, behind a yes: "emite aí, tô esperando faz 1h".
+_WAITING: Final = r"(?:eu )?(?:to|tou|estou)(?: te| aqui| ja)? esperando"
+_SO_LONG: Final = (
+    r"(?:ja )?(?:faz|tem|ha)(?: (?:mais de|umas?|quase))? \d{1,2} ?(?:h|hs|hrs?|horas?|min|mins|minutos?)(?: ja)?"
+)
+WAITED: Final = re.compile(rf" (?:{_WAITING} {_SO_LONG}|{_SO_LONG} (?:que )?{_WAITING})$")
 YES: Final = FIRM | SOFT
 LONGEST: Final = max(len(phrase.split()) for phrase in YES | FILLER | NO | NO_FILLER)  # in words
 _NO_YES: Final = tuple(re.compile(pattern) for _, pattern in NO_YES)
@@ -118,10 +127,12 @@ def is_no(plain: str) -> bool:
 
 def _of_yes(plain: str) -> str | None:
     """Return the words of a turn that may be a yes, ``None`` where something in it asks, denies or waits."""
-    if DIGIT.search(plain):
+    if DIGIT.search(plain) and "esperando" not in plain:
         return None  # no word of the grammars has a digit
-    words = standalone(plain)
-    denied = "?" in words or DENIES.search(words) or any(pattern.search(words) for pattern in _NO_YES)
+    words = WAITED.sub("", standalone(plain))
+    denied = (
+        "?" in words or DIGIT.search(words) or DENIES.search(words) or any(pattern.search(words) for pattern in _NO_YES)
+    )
     return None if denied else words
 
 

@@ -28,6 +28,12 @@ def read(texto: str, contexto: Context = FRESH) -> Extraction:
     return read_by_both(texto, contexto).extraction
 
 
+def asked_of(texto: str, contexto: Context = FRESH) -> tuple[str, ...]:
+    """Return what is offered of an amount that is asked; the amount is asked."""
+    [doubt] = [d for d in read(texto, contexto).doubts if d.campo is Campo.VALOR]
+    return doubt.leituras
+
+
 def values(extraction: Extraction) -> dict[Campo, str]:
     return {candidate.campo: candidate.valor for candidate in extraction.candidates}
 
@@ -118,6 +124,7 @@ def test_an_act_that_decides_needs_both(texto: str, ato: Ato, intent: Ato) -> No
     "texto",
     [
         *("não emita nada", "não fui eu, apaga", "Para! Não fui eu que pedi isso", "apaga tudo"),
+        *("nem pensar, não autorizo", "não autorizo nada"),
         *("desconsidera, mandei pro contato errado", "não é pra emitir não viu", "ignora isso, foi engano"),
     ],
 )
@@ -237,6 +244,33 @@ def test_of_two_invoices_in_one_message_no_customer_is_taken() -> None:
     )
     assert values(found) == {}
     assert doubt(found, Campo.VALOR).motivo is Motivo.DUAS_NOTAS
+
+
+def test_no_amount_of_several_invoices_is_certain_or_alone() -> None:
+    """Each is one customer's, or one of so many; which, nobody can tell."""
+    texto = "Uma nota de 120 pro CPF 398.075.064-76 (escova) e uma de 80 pro CPF 107.549.583-02 (corte)"
+    assert asked_of(texto) == ("120.00", "80.00")
+    assert asked_of("faz 3 notas de 400 pro 93.344.736/0001-68") == ()
+    assert asked_of("faz 3 notas fiscais no valor de R$ 400 pro 93.344.736/0001-68") == ()
+
+
+def test_what_comes_on_top_without_an_amount_is_asked() -> None:
+    """The amount that is named is not the whole one."""
+    assert asked_of("500 fora o material", replace(FRESH, pendente=Campo.VALOR)) == ()
+
+
+def test_so_many_times_the_known_amount_is_offered_beside_it() -> None:
+    """Whether one of them is billed, or all, is not said."""
+    for texto in ("isso é por mês, são 3", "é mensal, são 3 meses", "por mês, foram 3"):
+        assert asked_of(texto, SUMMARY) == ("1500.00", "4500.00")
+    for texto in ("isso é por mês, são 1", "isso é por mês, são 500", "isso é por mês"):
+        assert not [each for d in read(texto, SUMMARY).doubts for each in d.leituras if each != "1500.00"]
+
+
+def test_an_amount_that_is_denied_takes_no_others_place() -> None:
+    """What stands stays."""
+    found = read("não é mais mil e trezentos não tá", SUMMARY)
+    assert (values(found).get(Campo.VALOR), Campo.VALOR in found.clear) == (None, False)
 
 
 def test_words_that_give_the_reader_orders_are_asked_about_and_replace_nothing() -> None:

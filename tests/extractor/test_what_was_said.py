@@ -69,6 +69,7 @@ def offered(extraction: Extraction) -> tuple[str, ...]:
     st.sampled_from(["{v}", "R$ {v},00", "{v} reais", "por {v}", "por R$ {v}", "deu {v}", ", {v}", "total {v}"]),
     st.sampled_from(["{servico} {n} {unidades} {valor} cpf " + CPF, "{n} {unidades} de {servico} {valor} cpf " + CPF]),
 )
+@example(TRADES[3], 2, 1015, "{v}", "{servico} {n} {unidades} {valor} cpf " + CPF)
 def test_one_amount_beside_a_count_is_the_whole(trade, n, v, said, order):
     """Nobody called it the price of one: it is offered, alone, and nothing is multiplied."""
     service, units, _ = trade

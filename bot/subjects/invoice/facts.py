@@ -17,10 +17,12 @@ from bot.conversation.subject import Resources
 from bot.orders.accept import Door
 from bot.subjects.invoice.plan import Plano
 from extractor.amounts.reckoned import chosen, wants_former
+from extractor.contract import Ato
 from extractor.fields.products import Dito, is_money, is_nameless, is_one, names_one, read_items, read_model
 from extractor.requests.yes_no import is_no as says_no
 from extractor.requests.yes_no import is_yes as says_yes
 from extractor.requests.yes_no import numbered_answer, worded_answer
+from extractor.utterance import Utterance
 from persistence.conversations import snapshots
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
@@ -233,6 +235,19 @@ def as_goods(
         doubts=_of_others(informa),
         clear=informa.clear - _OF_ITEMS,
     )
+
+
+def orders_goods(dita: Utterance, palavras: Palavras, produtos: Sequence[Produto]) -> Informou | None:
+    """Return talk that names the company's products and how they went ("vendi 1 camiseta, sem cpf") as an order.
+
+    ``None`` for other words, those that ask, decide or tell of something else, and those of others.
+    """
+    talks = dita.ato is None and dita.pedido is None and dita.dados.ato in {Ato.SOCIAL, Ato.FORA}
+    if not talks or dita.dados.informs or palavras.proprias is not None or "?" in palavras.texto:
+        return None
+    dito = read_items(palavras.texto, produtos)
+    said = dito is not None and dito.itens and _model_said(Rascunho(), None, palavras.texto)
+    return Informou(escritas=palavras.escritas) if said else None
 
 
 def _of_others(dito: Informou) -> tuple[Doubt, ...]:

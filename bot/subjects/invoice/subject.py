@@ -43,6 +43,7 @@ from bot.subjects.invoice.facts import (
     is_yes,
     may_have_issued,
     needs_right,
+    orders_goods,
 )
 from bot.subjects.invoice.plan import Plano, decides, plan
 from extractor.contract import Context, Extraction
@@ -326,6 +327,11 @@ class Invoice:
             escolha = escolha or await as_amount(self._r.database, ativa, chegada.entrada)
             if escolha is not None:
                 return Plano((escolha,), ativa)
+            if ativa is None and empresa.mercado:
+                async with self._r.database.alone() as connection:
+                    produtos = await goods.of_company(connection, empresa.id)
+                if (pedido := orders_goods(dita, chegada.entrada, produtos)) is not None:
+                    return Plano((Abriu(), pedido))
         plano = await plan(chegada.entrada, dita, memory, agora, proprias)
         if turn.conversa.cancelando and isinstance(chegada.entrada, Palavras):
             falta = await open_question(self._r.database, turn.lease.lane)

@@ -120,8 +120,8 @@ async def test_an_act_that_loses_an_order_does_not_hold(said, fresh, ato, alvo):
         ("dá pra pôr o lance maneiro na nota?", False, "pergunta", {}, True),
         ("dá pra pôr o lance maneiro na nota?", False, "pergunta", {"descricao": "lance maneiro"}, False),
         (ORDER, False, "pergunta", {}, False),
-        ("so isso msm fecha ai", True, "negar", {}, True),
-        ("so isso msm fecha ai", False, "negar", {}, False),
+        ("so isso msm fexa la", True, "negar", {}, True),
+        ("so isso msm fexa la", False, "negar", {}, False),
         ("põe aquele lance maneiro ali", True, "negar", {"descricao": "lance maneiro"}, False),
     ],
 )
@@ -141,7 +141,7 @@ async def test_words_that_nobody_wrote_are_no_object(said, fresh):
     ("texto", "ato", "event"),
     [
         ("Jamais autorizei essa emissão. Não emita nada.", "desistir", Negou),
-        ("so isso msm fecha ai", "negar", Negou),
+        ("so isso msm fexa la", "negar", Negou),
         ("É possível pôr o protocolo na descrição depois de emitida?", "pergunta", PediuAjuda),
         (OTHER, "outra", PediuAjuda),
         ("não quero mais essa, faz outra: berço 130 cpf 529.982.247-25", "outra", PediuAjuda),
@@ -215,7 +215,7 @@ async def test_a_correction_with_its_new_value_takes_nothing_else_back(said, sum
 
 async def test_no_answer_of_a_model_confirms(said, summary):
     """Whatever it names for words that are no plain yes."""
-    dita = await said("so isso msm fecha ai", summary, ato="confirmar")
+    dita = await said("so isso msm fexa la", summary, ato="confirmar")
     eventos = (await plan(Palavras(dita.texto, NOW), dita, Remembered(SHOWN), NOW)).eventos
     assert not any(isinstance(each, Confirmou) for each in eventos)
 

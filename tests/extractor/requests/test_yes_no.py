@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from bot.conversation.inbound import Palavras
+from bot.subjects.invoice.acts import said
 from extractor.contract import Ato, Extraction
 from extractor.learned.reader import LearnedReader, LearnedReading
 from extractor.requests.yes_no import DENIES, FILLER, NO, NO_FILLER, SOFT, YES, is_firm_yes, is_no, is_yes
@@ -9,10 +11,12 @@ from extractor.rules import extract
 from extractor.text.folding import read
 from extractor.two_readers import read_by_both
 from extractor.utterance import Utterance
+from state_machine.machine.events import Confirmou, Encaminhou
 from tests.adversaries import cpu_ms
 from tests.extractor.test_two_readers import SUMMARY
 
 YESES = (
+    *("emite ae 😡 to esperando faz 1h", "emite ae, faz 1h que tô esperando", "so isso msm fecha ai"),
     *("emite logo essa porcaria 😡", "vai, manda ver de uma vez", "já falei que sim, emite!", "tá certo caramba"),
     *("pó mandar", "sim porra", "bora", "manda ver", "pode tocar", "fechou", "arrocha", "tá joia", "demorô", "simmm"),
     *("pode emitir sim", "ôxe, pode", "é isso aí", "mete bala", "positivo", "isso mesmo uai", "tri", "bah pode"),
@@ -56,6 +60,9 @@ WAITS = (
     *("ainda não", "agora não", "mais tarde eu vejo", "depois eu confirmo", "já vai", "confirmo logo", "péra lá tchê"),
 )
 NO_YESES = (
+    *("tô esperando faz 1h", "emite ae? to esperando faz 1h", "emite ae, faz 2h", "manda to esperando faz 1h a de 500"),
+    *("não emite, to esperando faz 1h", "emite ae to esperando faz 1h mas muda o valor", "não, só isso", "fecha o mês"),
+    *("emite ae to esperando faz 1h " * 5, "so isso msm fecha ai? ", "só isso fecha aí e faz outra igual"),
     *("que porcaria", "já falei", "tô esperando", "já falei que não", "que merda", "anda"),
     *("pode não", "sim mas o valor tá errado", "ok mas espera", "pode mandar o xml?", "pode cancelar", "pode deixar"),
     *("demorou demais", "demorou hein", "já demorou muito", "isso é muito", "manda os dados", "segue os dados", "sim?"),
@@ -138,6 +145,14 @@ def test_what_looks_like_a_yes_does_not_confirm(texto: str) -> None:
     """A question, a condition, a greeting, a complaint about the time: nothing of it issues."""
     assert extract(texto, SUMMARY).ato is not Ato.CONFIRMA
     assert read_by_both(texto, SUMMARY).extraction.ato is not Ato.CONFIRMA
+
+
+@pytest.mark.parametrize("texto", ["emite ae 😡 to esperando faz 1h", "so isso msm fecha ai"])
+def test_a_yes_of_somebody_else_decides_nothing(texto: str) -> None:
+    """Forwarded words are of whoever wrote them."""
+    dita = Utterance(texto, read_by_both(texto, SUMMARY).extraction)
+    assert isinstance(said(Palavras(texto, None), dita, None), Confirmou)
+    assert isinstance(said(Palavras(texto, None, proprias=""), dita, None), Encaminhou)
 
 
 @pytest.mark.parametrize("texto", WAITS)

@@ -130,3 +130,26 @@ async def test_what_was_handed_over_after_all_asks_no_address(road: Road) -> Non
     assert "99999-999" in doubt.text
     shown = await person.say("não, foi em mãos")
     assert "Tipo: NFC-e (consumidor, entregue em mãos)" in shown.text, shown.text
+
+
+async def test_talk_of_a_sale_orders_it(road: Road) -> None:
+    """Nobody said "nota": who sells products, names one and how it went wants an invoice of it."""
+    person = await _person(road)
+    await person.say(f"nota de 2 brigadeiros pra padaria, cnpj {PADARIA}")
+    await person.say("deixa pra lá")
+    asked = await person.say("vendi 1 brigadeiro, sem cpf")
+    assert "em mãos?" in asked.text
+    shown = await person.say("sim")
+    assert "1 Brigadeiro × R$ 4,50" in shown.text
+    assert "consumidor sem nome" in shown.text
+
+
+@pytest.mark.parametrize("words", ["vendi 1 camiseta, sem cpf", "posso vender 1 brigadeiro sem cpf?"])
+async def test_talk_of_what_is_no_product_or_no_sale_orders_nothing(road: Road, words: str) -> None:
+    """Nothing is taken of it."""
+    person = await _person(road)
+    await person.say(f"nota de 2 brigadeiros pra padaria, cnpj {PADARIA}")
+    await person.say("deixa pra lá")
+    answer = await person.say(words)
+    assert "Brigadeiro" not in answer.text
+    assert not [b for b in answer.buttons if b.title == "Confirmar"]

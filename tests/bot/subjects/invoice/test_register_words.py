@@ -25,7 +25,7 @@ quanto já fiz pra padaria esse ano|quanto eu ja faturei com a padaria do zé|me
 quanto tá dando o mês|faturamento de setembro|qual meu faturamento até hoje|quanto somou em agosto
 quanto entrou de nota esse mês|valor total das notas de novembro
 quanto deu essa semana|quanto saiu de nota semana passada?|me passa o acumulado do ano|já passei de quanto no ano?
-fecha o mês pra mim, quanto ficou?
+fecha o mês pra mim, quanto ficou?|quanto notei|quanto notei em outubro?|como foi meu mês?|como tá o meu ano?
 """,
     RequestKind.MINHAS_NOTAS: """
 a lista de novembro|lista de notas|me manda a lista das notas|quais notas eu emiti esse mês|notas de outubro
@@ -37,10 +37,11 @@ extrato das notas|que notas já saíram esse mês|notas que eu tirei pra padaria
 """,
     RequestKind.FECHAMENTO: """
 relatório de novembro|fechamento de novembro|manda o relatório do mês pro meu contador|todos os xml do mês
+manda isso pra minha contadora|envia isso pro meu contador por favor
 """,
     RequestKind.CLIENTES: """
 quais clientes|quais clientes eu tenho?|meus clientes|lista de clientes|quantos clientes eu tenho esse ano?
-lista dos meus clientes|clientes do ano
+lista dos meus clientes|clientes do ano|quem me pagou mais?|quem mais comprou esse ano?
 """,
     RequestKind.MAIOR: """
 a maior|qual foi a nota mais cara?|a maior nota do mês|qual a maior nota de outubro?|a maior nota da padaria
@@ -49,6 +50,7 @@ a maior|qual foi a nota mais cara?|a maior nota do mês|qual a maior nota de out
 a nota saiu?|saiu a nota?|já saiu?|e a nota, saiu?|minha nota tá pronta?|ta pronta?|cadê a nota|como ta a nota?
 deu certo a nota?|foi emitida?|a nota foi autorizada?|status|e aí, saiu?|a nota 3 saiu?|a prefeitura já autorizou?
 a nota ainda tá processando?|qual o andamento da nota
+a nota que pedi mais cedo foi?|a nota de hoje cedo foi?
 a nota demorou, o que houve?|conseguiu emitir?|emitiu?|qual a situação da nota 12
 """,
     RequestKind.SEGUNDA_VIA: """
@@ -112,6 +114,10 @@ def test_nothing_else_that_people_wrote_is_taken_for_one_whole() -> None:
         "o valor é o deste ano",
         "pode emitir?",
         "tudo certo?",
+        "como foi?",
+        "quem me pagou?",
+        "quem pagou 300 a mais?",
+        "manda isso pra minha contadora Ana, 300 reais",
     ],
 )
 def test_what_says_more_or_less_is_none_of_them(texto: str) -> None:
