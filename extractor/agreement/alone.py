@@ -33,7 +33,7 @@ from extractor.learned.reader import LearnedReading, Rotulo
 from extractor.rules import RulesReading
 from extractor.text.folding import commands
 from extractor.text.folding import read as fold
-from state_machine.invoice.fields import Campo, Doubt, Motivo
+from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
 from state_machine.values.money import LIMITE, formata_brl
 
 # Words that tell of an amount without ordering an invoice of it: a refusal, and a note that was made or missed before.
