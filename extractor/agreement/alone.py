@@ -116,11 +116,10 @@ def not_alone(
     """
     taken = next((c for c in joined.candidates if c.campo is Campo.VALOR), None)
     doubt = next((d for d in joined.doubts if d.campo is Campo.VALOR), None)
-    if taken and (several := _first_of_several(joined, rules, taken)) is not None:
-        return several
-    if any(d.motivo is Motivo.DUAS_NOTAS for d in joined.doubts) or not (taken or (doubt and len(doubt.leituras) == 1)):
-        return joined
-    if says_net(rules.skeleton):
+    if taken and (apart := _first_of_several(joined, rules, taken)) is not None:
+        return apart
+    several = any(d.motivo is Motivo.DUAS_NOTAS for d in joined.doubts)
+    if several or not (taken or (doubt and len(doubt.leituras) == 1)) or says_net(rules.skeleton):
         return joined
     first = taken.valor if taken else doubt.leituras[0] if doubt else ""
     known, told = contexto.conhecidos.get(Campo.VALOR), _only_told(joined, rules, learned, contexto, sure=bool(taken))
