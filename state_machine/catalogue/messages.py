@@ -360,7 +360,7 @@ def ja_retomada() -> Mensagem:
 def nada_a_confirmar() -> Mensagem:
     """A yes, no or small talk when no invoice is open."""
     return Mensagem(
-        "Não há nota aberta, e não mudei nada. Para uma nova: cliente, valor e serviço.",
+        "Não há nota aberta; nada mudou. Para uma nova, me manda cliente, valor e serviço.",
         tuple(Botao(f"{DIZER}{dito}", dito) for dito in ("Nova nota", "Minhas notas", "Falar com uma pessoa")),
         outras=(
             f"Continua sem nota aberta. Para começar uma, me manda assim:\n{_EXEMPLO}",

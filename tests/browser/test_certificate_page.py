@@ -14,13 +14,15 @@ from playwright.async_api import Page, expect
 from proofs.demo.world import COMPANY, SENHA, USERS
 from tests.browser.console_desk import THEMES, violations
 from tests.patience import PATIENCE
+from tests.road.people.conftest import signed_here
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, FilePayload
 
     from proofs.demo.world import Demo
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("signed_here")]
+__all__ = ["signed_here"]
 WIDTHS = (320, 390, 1280)
 ANA = USERS[0].wa_id
 

@@ -111,7 +111,7 @@ async def test_a_message_that_nobody_could_read_voids_the_summary_before_it(
     monkeypatch.setattr(TwoReaders, "extract", _breaks)
     told = await ana.say("na verdade o valor é 1.800")
     monkeypatch.undo()
-    assert "problema para ler" in told.text
+    assert "Não consegui ler" in told.text
     again = await ana.press("Confirmar", of=summary)
     assert "R$ 1.500,00" in again.text
     assert await road.notes(ana) == []

@@ -72,5 +72,5 @@ async def test_an_uncertain_amount_over_the_summary_is_quoted(road: Road) -> Non
     """The summary shows what was read beside the amount that stood."""
     ana = await road.person()
     await ana.say(FULL)
-    assert "*R$ 1.500,00* ou *R$ 1,50*" in (await ana.say("1.50")).text
-    assert "*R$ 600,00* (5 × R$ 120,00, confere?)" in (await ana.say("5x de 120")).text
+    assert "*R$ 1,50* ou *R$ 1.500,00*" in (await ana.say("1.50")).text
+    assert "*R$ 600,00* ou *R$ 120,00*" in (await ana.say("5x de 120")).text
