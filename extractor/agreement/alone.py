@@ -127,7 +127,7 @@ def not_alone(
     if told and not corrects:
         return without_amount(joined)
     best = next(((sure, e) for sure, e in weighed if e.valor == first), None)
-    if taken and best and known not in {None, first} and Role.NEGATED in labels_of(rules, best[1]):
+    if taken and best and _is_denied(best[1], known, rules, weighed):
         return replace(without_amount(joined), clear=joined.clear - {Campo.VALOR})  # what stands is another one
     if told:  # "não emite por 300, o valor é 500": left out, a yes would be to the 300
         readings: tuple[str, ...] = (first, str(known))
@@ -147,6 +147,14 @@ def not_alone(
         candidates=tuple(c for c in joined.candidates if c is not taken),
         doubts=(*(d for d in joined.doubts if d is not doubt), mended),
     )
+
+
+def _is_denied(
+    best: Evidence, known: str | None, rules: RulesReading, weighed: Sequence[tuple[float, Evidence]]
+) -> bool:
+    """Say whether an amount is denied while another one stands, of which the message says nothing."""
+    other = known is not None and known not in {found.valor for _, found in weighed}
+    return other and Role.NEGATED in labels_of(rules, best)
 
 
 def _first_of_several(joined: Extraction, rules: RulesReading, taken: Candidate) -> Extraction | None:
