@@ -41,7 +41,7 @@ from state_machine.values.local_time import SAO_PAULO
 # questions.
 ABSENCES: Final = 20
 LISTED: Final = timedelta(hours=26)  # after which a note stands in the authority's list, one day's delay and a margin
-_AT_ONCE: Final = 20  # numbers asked about together; a company's line lets fewer of them out
+_AT_ONCE: Final = 10  # numbers asked about together: a company's line has places for twice as many questions
 _WINDOW: Final = timedelta(days=30)  # of a list by days: no channel gives more than 31 at once
 FARTHEST: Final = 100_000  # a company issues fewer between two copies: what goes on for longer is no counter of ours
 
@@ -265,7 +265,7 @@ async def _walked(
             absent = 0
         else:
             if numero not in asked:  # together, and none that would not be asked one by one
-                most = max(absences - absent, min(_AT_ONCE, last + 1 - numero))
+                most = min(_AT_ONCE, max(absences - absent, last + 1 - numero))
                 some = [each for each in range(numero, numero + most) if each not in listed]
                 keys = (gateway.key_for(_under(begun, each, today)) for each in some)
                 asked.update(zip(some, await asyncio.gather(*map(gateway.find, keys)), strict=True))

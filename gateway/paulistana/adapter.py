@@ -70,6 +70,7 @@ SERVICE: Final = "https://nfews.prefeitura.sp.gov.br/lotenfe.asmx"
 _DAYS_BACK: Final = 8  # of the second look: an emission is asked about for seven days
 _MOST_PAGES: Final = 100  # of it; more notes than that hide ours
 _TRIES: Final = 5  # of a page
+_PAUSE: Final = 0.2  # seconds before it is asked for again: all places of the line may be taken
 _PATIENCE: Final = 5.0  # seconds that the city may ask to wait between them
 _TOGETHER: Final = 8  # pages asked for at once, of a company that has many
 _IN_TURN: Final = 2  # the first pages, which are asked for one after the other
@@ -328,7 +329,7 @@ class Paulistana:
             told = outcome.listing(result, prestador, page)
             if not isinstance(told, CannotTell) or told.texto or (told.retry_after or 0.0) > _PATIENCE:
                 break
-            await asyncio.sleep(told.retry_after or 0.0)
+            await asyncio.sleep(told.retry_after or _PAUSE)
         return told
 
     async def trial(self, intent: Documento, agora: datetime) -> Rejected | CannotTell | None:
