@@ -56,6 +56,7 @@ async def test_who_hides_the_number_later_is_still_the_same_person(road: Road) -
     pdf, _ = await ana.files()
     assert pdf.startswith(b"%PDF")
     assert len(await road.notes(ana)) == 1
+    await road.settled()  # the offer follows the files
     sent = [message["payload"] for message in road.world.meta.outbound(ana.who)]
     assert [(payload.get("to"), payload.get("recipient")) for payload in sent] == [
         (f"+{ana.who}", None),
