@@ -63,6 +63,7 @@ COMPANY = CompanyForm(
     municipio="3550308",  # São Paulo
     usuarios=("5511987654321", "5511976543210"),
 )
+ACCOUNTANT = "contadora@escritorio.example"
 NATIONAL_COMPANY = CompanyForm(
     cnpj="99000011000139",
     razao_social="CERRADO SOFTWARE FICTÍCIO LTDA",
@@ -195,7 +196,7 @@ async def open_demo(
         configured = demo_settings(settings, world, settings.port).model_copy(update=of_demo)
         keep_demo_key(home)
         house = await stack.enter_async_context(open_house(configured, storage.database_url, storage.redis_url))
-        await add_company(house.database, COMPANY)
+        await add_company(house.database, replace(COMPANY, email_contador=ACCOUNTANT))
         await add_company(house.database, SELLER, rows=REGISTRY, endereco=SHOP)
         for dados in GOODS:
             await add_product(house.database, SELLER.cnpj, dados)
