@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import json
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from persistence.db.connection import Result, _compiled
 from persistence.fiscal import notes
 from state_machine.documents import ConteudoServico
 from state_machine.protocol.emission import Arquivo
 from tests.owner import as_owner
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from persistence.db.engine import Database
 
 _numbers = itertools.count(1)
@@ -128,3 +132,25 @@ async def lease_ends(database: Database, table: str, row_id: int) -> None:
     """Let its worker have died long ago."""
     statement = f"UPDATE {table} SET lease_until = now() - interval '1 s' WHERE id = $1"  # noqa: S608 - ours
     assert await database.pool.execute(statement, row_id) == "UPDATE 1"
+
+
+class Counting:
+    """A connection that runs a statement for its buffers, and then for its rows."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.buffers = 0
+
+    async def scalar(self, statement: Any, values: Mapping[str, Any] | None = None) -> Any:
+        """Return the first column of the first row, as a connection does."""
+        return (await self.execute(statement, values)).scalar_one()
+
+    async def execute(self, statement: Any, values: Mapping[str, Any] | None = None) -> Result:
+        """Return the rows, as a connection does."""
+        compiled = _compiled(statement, values or {})
+        explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {compiled.sql}"
+        async with self._database.alone() as connection:
+            said = await connection.exec_driver_sql(explain, compiled.arguments(values or {}))
+            [plan] = json.loads(said.scalar_one())
+            self.buffers += plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"]
+            return await connection.execute(statement, values)

@@ -120,10 +120,10 @@ class ConversationMemory:
         async with self._database.alone() as connection:
             return await notes.listed(connection, self._conversa, self._empresa_id, limit, quais)
 
-    async def clients(self) -> list[Cliente]:
-        """The clients of the company for which the conversation issues now."""
+    async def clients(self, nome: str) -> list[Cliente]:
+        """The clients of the company for which the conversation issues now, among whom those called so are."""
         async with self._database.alone() as connection:
-            return await clients.of_company(connection, self._empresa_id)
+            return await clients.of_company(connection, self._empresa_id, [nome])
 
     async def email_of(self, documento: str) -> str | None:
         """The address that a client of the company is known by."""

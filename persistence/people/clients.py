@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
@@ -19,7 +22,12 @@ _NICKNAMES = (
     )
     .scalar_subquery()
 )
-_OF_COMPANY = (
+_MANY = sa.select(sa.exists(sa.select(cliente_tomador.c.id).where(_MINE).offset(MOST)))
+_ALIKE = sa.func.clientes_parecidos(
+    sa.bindparam("b_empresa", type_=sa.BigInteger), sa.bindparam("b_nomes", type_=sa.ARRAY(sa.Text)), MOST + 1
+)
+_SOME = cliente_tomador.c.cnpj.in_(sa.select(_ALIKE).union_all(sa.select(sa.bindparam("b_documento", type_=sa.Text))))
+_ALL = (
     sa.select(
         cliente_tomador.c.cnpj,
         cliente_tomador.c.razao_social,
@@ -32,8 +40,8 @@ _OF_COMPANY = (
     .outerjoin(cnpj_cache, cnpj_cache.c.cnpj == cliente_tomador.c.cnpj)
     .where(_MINE)
     .order_by(cliente_tomador.c.id.desc())
-    .limit(MOST + 1)  # the newest ones: comparing names costs time
 )
+_BY_NAME = _ALL.where(_SOME).limit(MOST + 1)
 _NEW = insert(cliente_apelido)
 _EMAIL = sa.select(cliente_tomador.c.email).where(_MINE, cliente_tomador.c.cnpj == sa.bindparam("b_documento"))
 _REMEMBER = _NEW.on_conflict_do_update(
@@ -42,9 +50,20 @@ _REMEMBER = _NEW.on_conflict_do_update(
 )
 
 
-async def of_company(connection: Connection, empresa_id: int) -> list[Cliente]:
-    """Return the company's clients, the newest first, never another's; one more than ``MOST`` where it has more."""
-    rows = await connection.execute(_OF_COMPANY, {"b_empresa": empresa_id})
+async def of_company(
+    connection: Connection, empresa_id: int, nomes: Sequence[str], documento: str | None = None
+) -> list[Cliente]:
+    """Return the company's clients among whom those called by ``nomes`` are, the newest first, never another's.
+
+    Of more than ``MOST`` those alone whose names are like one of these, and whose is ``documento``; one more than
+    ``MOST`` at most, since comparing names costs time.
+    """
+    mine: dict[str, Any] = {"b_empresa": empresa_id}
+    if await connection.scalar(_MANY, mine):
+        some = {"b_nomes": [*nomes], "b_documento": documento}
+        rows = await connection.execute(_BY_NAME, mine | some)
+    else:
+        rows = await connection.execute(_ALL, mine)
     return [
         Cliente(
             row.cnpj,

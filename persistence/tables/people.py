@@ -233,6 +233,11 @@ cliente_tomador = sa.Table(
     sa.UniqueConstraint("empresa_id", "cnpj"),
     sa.Index("ix_cliente_tomador_empresa", "empresa_id", sa.text("id DESC")),
     name_search("cliente_tomador", "razao_social"),
+    sa.Index(
+        "ix_cliente_tomador_fantasia",
+        sa.text("sem_acento(dados_receita_raw ->> 'nome_fantasia') gin_trgm_ops"),
+        postgresql_using="gin",
+    ),
 )
 
 cliente_apelido = sa.Table(

@@ -73,15 +73,15 @@ class ClientFinder:
 
     async def named(self, dito: Informou, rascunho: Rascunho, empresa_id: int) -> Informou:
         """Return what was said with the client's document where the name is clear, with a question where it is not."""
-        if not names_said(dito, rascunho):
+        if not (nomes := names_said(dito, rascunho)):
             return dito
         async with self._database.alone() as connection:
-            known = await clients.of_company(connection, empresa_id)
+            known = await clients.of_company(connection, empresa_id, _looked_up(nomes), rascunho.documento.valor)
         return await with_customer(dito, rascunho, known)
 
     async def _find(self, empresa_id: int, nomes: list[str]) -> tuple[str, Clientes] | None:
         async with self._database.alone() as connection:
-            known = await clients.of_company(connection, empresa_id)
+            known = await clients.of_company(connection, empresa_id, _looked_up(nomes))
         return await _found(nomes, known)
 
 
@@ -149,10 +149,14 @@ def _name(nome: str) -> Candidate:
     return Candidate(Campo.NOME, nome, nome, confianca=Confianca.PROVAVEL)
 
 
+def _looked_up(nomes: Sequence[str]) -> list[str]:
+    return [*dict.fromkeys(map(until_number, nomes[:NAMES]))]
+
+
 async def _found(nomes: Sequence[str], known: Sequence[Cliente]) -> tuple[str, Clientes] | None:
     """Return whom the names mean, and the first that means anybody; where they mean several, none is clear."""
     found = []
-    for trecho in dict.fromkeys(map(until_number, nomes[:NAMES])):
+    for trecho in _looked_up(nomes):
         await asyncio.sleep(0)  # others have their turn between two names
         if (clientes := find_client(trecho, known)).possiveis:
             found.append((trecho, clientes))
@@ -201,8 +205,8 @@ class Notes(Protocol):
         """This conversation's newest authorised invoices, newest first; ``valem``: not the cancelled ones."""
         ...
 
-    async def clients(self) -> Sequence[Cliente]:
-        """The company's own clients."""
+    async def clients(self, nome: str) -> Sequence[Cliente]:
+        """The company's own clients among whom those called so are."""
         ...
 
 
@@ -315,7 +319,7 @@ async def usual(memory: Usual, rascunho: Rascunho, marca: str) -> Informou | Con
 
 async def clients_named(memory: Notes, nome: str) -> Clientes:
     """Return the company's clients of this name, of which a word is enough: it is of an invoice that exists."""
-    return find_client(nome, await memory.clients(), fills=PART_OF_NAME)
+    return find_client(nome, await memory.clients(nome), fills=PART_OF_NAME)
 
 
 def like(nota: NotaListada) -> Rascunho:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from persistence.access.accounts import Alcance
-from persistence.db.connection import _compiled
 from persistence.db.engine import Database
 from persistence.staff import figures, queue, search
 from persistence.staff.queue import Filtros
 from proofs.history import invent, tidy
 from tests.owner import as_owner
+from tests.stored_work import Counting
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 MOST = 2_000  # buffers of one answer
 SHORT, LONG = 2_000, 40_000  # sessions
@@ -58,24 +57,6 @@ ASKED: dict[str, tuple[int, Callable[[Any], Awaitable[Any]]]] = {
     "calls of late": (0, lambda seen: figures.gateway_lately(seen, ALL)),
     "open operations": (0, lambda seen: figures.open_operations(seen, ALL, 50)),
 }
-
-
-class Counting:
-    """A connection that runs a statement for its buffers, and then for its rows."""
-
-    def __init__(self, database: Database) -> None:
-        self._pool = database.pool
-        self.buffers = 0
-
-    async def execute(self, statement: Any, values: Mapping[str, Any] | None = None) -> list[Any]:
-        """Return the rows, as a connection does."""
-        compiled = _compiled(statement, values or {})
-        arguments = compiled.arguments(values or {})
-        [plan] = json.loads(
-            await self._pool.fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {compiled.sql}", *arguments)
-        )
-        self.buffers += plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"]
-        return list(await self._pool.fetch(compiled.sql, *arguments))
 
 
 @pytest.fixture(scope="module")

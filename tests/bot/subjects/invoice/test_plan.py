@@ -115,7 +115,7 @@ class Remembered:
         """No invoice was ever issued."""
         return ()
 
-    async def clients(self) -> Sequence[Cliente]:
+    async def clients(self, nome: str) -> Sequence[Cliente]:
         """Nobody was ever invoiced."""
         return ()
 
