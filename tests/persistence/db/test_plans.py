@@ -37,7 +37,7 @@ HOT = {
     "claim_emissions": _compiled(
         claims.CLAIM_EMISSIONS, dict.fromkeys(("livres", "janela", "empresas", "ocupadas", "quietas", "lease"))
     ).sql,
-    "clients_of_company": _compiled(clients._OF_COMPANY, {"b_empresa": 1}).sql,
+    "clients_of_company": _compiled(clients._ALL, {"b_empresa": 1}).sql,
     "usual_of_client": _compiled(history._LAST, {"b_empresa": 1, "b_documento": ""}).sql,
     "issued_by_company": _compiled(history._LISTED[True], dict.fromkeys(PERIOD)).sql,
     "sum_of_company": _compiled(history._SUMS[True], dict.fromkeys(("b_empresa", "b_periodo"))).sql,
