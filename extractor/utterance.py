@@ -214,7 +214,8 @@ LATER: Final = re.compile(
 )
 OUTSIDE: Final = re.compile(
     r"\b(?:ger\w+|emit\w+|faz\w*|faca|manda\w*|me (?:da|passa)|preciso|quero|tira\w*|pag\w+|imprim\w+|baix\w+|"
-    r"declar\w+)\b[^.;\n]{0,25}\b(?:guia|das|dasn|darf|gps|gru|boleto|holerite|irpf|imposto de renda|alvara|contrato|"
+    r"declar(?:a|e|ar))\b[^.;\n]{0,25}"
+    r"\b(?:guia|das|dasn|darf|gps|gru|boleto|holerite|irpf|imposto de renda|alvara|contrato|"
     r"recibo|orcamento|certidao|fgts|pix|emprestimo|nota de produto|nf de produto|nfc-?e|cupom fiscal)\b|"
     r"\bme (?:empresta|deve|devem|transfere)\b|\bquem me deve\b|\bguia (?:do|da|de) (?:das|inss|iss|mei)\b"
 )

@@ -110,6 +110,7 @@ ALONE_BARE: Final = 0.85  # where it is bare or in words
 APART: Final = re.compile(r"\d\s\d")
 LEAST_PRICE: Final = 10  # reais: a smaller one is as often a slip
 WORTH_ASKING: Final = 0.15  # less sure than this, an amount that is only mentioned
+SURE_TOTAL: Final = 0.8  # of the label of a bare number in the answer to another question
 READINGS: Final = 3  # offered with a question
 OFFERED: Final = 0.02  # less sure than this, a reading is not offered
 ALONE: Final = 3  # words of a message that is an amount and nothing else
@@ -302,7 +303,10 @@ def _in_service(rules: RulesReading, found: Evidence, service: Whole | Candidate
 def without_asides(
     rules: RulesReading, learned: LearnedReading, contexto: Context
 ) -> tuple[RulesReading, frozenset[int]]:
-    """Take no number for the amount that answers another question or is withheld; return where these begin."""
+    """Take no number for the amount that answers another question or is withheld; return where these begin.
+
+    Where the learned reader calls one the invoice's ("foram 7 aulas, 630"), that one is not.
+    """
     skeleton = rules.skeleton
     if Campo.VALOR not in contexto.conhecidos and WITHHELD.search(skeleton.line) is None:
         return rules, frozenset()
@@ -310,10 +314,17 @@ def without_asides(
     left = withheld(skeleton, roles, contexto)
     if learned.ato is not Ato.CORRIGE:
         bare = unasked(skeleton, roles, contexto)
+        totals = {m for m in bare if _is_total(rules, learned, m)}
         if bare and bare | left == roles.keys():
-            rules = replace(rules, extraction=without_amount(rules.extraction))
-            left |= bare
+            if not totals:
+                rules = replace(rules, extraction=without_amount(rules.extraction))
+            left |= bare - totals
     return rules, frozenset(begins(skeleton, mark) for mark in left)
+
+
+def _is_total(rules: RulesReading, learned: LearnedReading, mark: Mark) -> bool:
+    start, end = _begins(rules, mark), rules.skeleton.text.ends[mark.end - 1]
+    return any(m.certeza >= SURE_TOTAL and m.start < end and m.end > start for m in learned.of(Rotulo.TOTAL))
 
 
 def without_amount(extraction: Extraction) -> Extraction:

@@ -273,12 +273,8 @@ SHARES: Final[tuple[Group, ...]] = (
         (Role.DISCOUNT, rf"{A},? (?:mais|com|\+|menos|-) ?(?:iss |impostos? |juros |multa )?(?:de )?P"),
     ),
     group(
-        "U",
-        (Role.RATE, rf"U (?:a|x|vezes|na|no|com|\*) ?(?:o )?(?:cotac\w+|cambio|dolar)?(?: (?:de|a|em))* ?{A}"),
-    ),
-    group(
-        COUNTED_PARTS,
-        (Role.UNIT, rf"{A}(?: reais)?,? (?:cada|each|a unidade|unitario|unit|o metro|a hora|por cabeca)\b"),
+        f"{COUNTED_PARTS} kd",
+        (Role.UNIT, rf"{A}(?: reais)?,? (?:cada|kd|each|a unidade|unitario|unit|o metro|a hora|por cabeca)\b"),
         (Role.UNIT, rf"(?:N|\d{{1,9}}) ?{SESSION_WORD}\b[^.;\nVN]{{0,60}} {A} (?:a|o|por|cada) {SESSION_WORD}\b"),
         (
             Role.UNIT,

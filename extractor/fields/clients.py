@@ -121,8 +121,18 @@ def is_called(nome: str, cliente: Cliente, *, fuller: bool = True) -> bool:
     return fuller and any(find_client(each, [said]).possiveis for each in cliente.nomes)
 
 
+_SAME_ONE: Final = re.compile(
+    r"\b(?:pr[ao]|para) el[ea]s?\b|\bmesm[oa] (?:cpf|cnpj|cliente|tomador|documento|pessoa)\b"
+)
+
+
 def mentioned(texto: str) -> tuple[str, ...]:
-    """Return the same of words about an earlier invoice: "a mesma da padaria"; none for "a mesma do mês passado"."""
+    """Return the same of words about an earlier invoice: "a mesma da padaria"; none for "a mesma do mês passado".
+
+    Nobody is named where they say that the customer stays: "outra igual pra ela, do mais velho".
+    """
+    if _SAME_ONE.search(read(texto).plain):
+        return ()
     return tuple(nome for nome in _named(_FOR, texto) if not _NOBODY.match(" ".join(read(nome).plain.split())))
 
 

@@ -61,6 +61,7 @@ DIGIT_RUN: Final = re.compile(
 )
 SAID_ON: Final = re.compile(rf",? {SAID} [a-z]")  # the rest was dictated in words, and is read as such
 DIGITS: Final = re.compile(r"\d+")
+CPF_BEHIND: Final = re.compile(r"\W{1,3}(?:(?:eh|e|esse|o) ){0,3}cpf\b(?!\W{0,3}(?:eh )?\d)")
 ROUNDED: Final = Cued("", r"(?<![\w.,])\d[.,]\d+ ?e ?\+ ?1[0-3]\b", signs=("+",))  # out of a spreadsheet: "1,23E+13"
 CNPJ_CUTS: Final = frozenset({2, 5, 8, 12})
 CPF_CUTS: Final = frozenset({3, 6, 9})
@@ -218,7 +219,7 @@ def _mark_window(canvas: Canvas, run: _Run, i: int, j: int, contexto: Context) -
     elif label is None and ORDER_BEFORE.search(before) and j - i == 1:
         canvas.add(Mark(Kind.IDENTIFIER, start, end))
     elif _is_valid(digits):
-        motivo = Motivo.TELEFONE_OU_CPF if phone else None
+        motivo = Motivo.TELEFONE_OU_CPF if phone and not CPF_BEHIND.match(canvas.masked, end) else None
         canvas.add(Mark(Kind.DOCUMENT, start, end, value=digits, motivo=motivo, labelled=bool(label)))
     elif phone and contexto.pendente is not Campo.DOCUMENTO:
         canvas.add(Mark(Kind.PHONE, start, end))

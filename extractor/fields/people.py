@@ -6,6 +6,7 @@ Decides which document of a turn is the customer's.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from rapidfuzz.distance import DamerauLevenshtein
@@ -358,7 +359,8 @@ def _accept(skeleton: Skeleton, mark: Mark, broken: list[Mark], used: frozenset[
     if strangers and not repaired:
         return Reading(doubt=_doubt(skeleton, [*strangers, mark], Motivo.VARIOS), used=used)
     if mark.motivo is not None:
-        return Reading(doubt=_doubt(skeleton, [mark], mark.motivo), used=used)
+        leituras = (mark.value or "",) if mark.motivo is Motivo.TELEFONE_OU_CPF else ()  # a tap says that it is a CPF
+        return Reading(doubt=replace(_doubt(skeleton, [mark], mark.motivo), leituras=leituras), used=used)
     confianca = Confianca.CERTA if not mark.words else Confianca.PROVAVEL
     trecho = skeleton.text.verbatim(mark.start, mark.end)
     return Reading(

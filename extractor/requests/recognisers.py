@@ -132,7 +132,6 @@ REPEAT: Final = Cued(
     r"one)\b|\bcopia a ultima\b|\bre-?emit\w+|\bduplic\w+ a\b|\boutra igual\b|\bmesm[ao] (?:do|da) (?:mes|semana|"
     r"ultim\w+)|\breaproveit\w+|\bclona\w*\b|\bde sempre\b",
 )
-_OF_A_NOTE: Final = re.compile(r"\b(?:segunda|2[ªa]?) via\b|\bnumero d[ao]\b|\bultim[ao] nota\b")
 QUERY: Final = Cued(
     "cad con dan fat his ja kd lim lin lis min not num ond pdf pe qua rel sta tot ult ver via xml",
     r"\bnotas?\b[^.\n]{0,25}\b(?:saiu|foi emitida|autorizou|aprovad\w+|autorizad\w+)\W*\?|"
@@ -196,10 +195,6 @@ ABOUT_US: Final = Cued(
 NOTE_IS_GONE: Final = re.compile(
     r"\b(?:cancel\w*|anul\w+)\b[^.\n]{0,25}\bnotas?\b|\bnotas?\b[^.\n]{0,25}\bcancel(?:ar|a|e)\b"
 )
-NOTHING_TO_CHANGE: Final = re.compile(
-    r"\b(?:nada (?:a|pra|para)|nao (?:precisa|quero|vou|tem que|ha o que)(?: de)?|sem) (?:mudar|"
-    r"alterar|corrigir|trocar|mexer|ajustar|editar)"
-)
 PROMISE: Final = Cued(
     "daq dep est ja to vou",
     r"\b(?:ja (?:te |lhe )?(?:mando|passo|envio|falo|vejo|volto|digo|pego)|vou (?:te )?(?:mandar|passar|enviar|ver|"
@@ -257,13 +252,11 @@ BY_WORDS: Final[tuple[Recogniser[Ato, Text], ...]] = (
     Recogniser(Ato.NEGA, "não", lambda text: is_no(text.plain)),
     Recogniser(Ato.FORA, "ignore as instruções anteriores", INJECTED),
     Recogniser(Ato.REPETE, "a mesma nota do mês passado", REPEAT),
-    Recogniser(
-        Ato.FORA, "me explica a receita de bolo?", HELP, also=(QUESTION, TASK), unless=(_OF_A_NOTE, HOUSE_WORDS)
-    ),
-    Recogniser(Ato.PERGUNTA, "como funciona", HELP, unless=(_OF_A_NOTE,)),
+    Recogniser(Ato.FORA, "me explica a receita de bolo?", HELP, also=(QUESTION, TASK), unless=(HOUSE_WORDS,)),
+    Recogniser(Ato.PERGUNTA, "como funciona", HELP),
     Recogniser(Ato.DADOS, "nota do conserto que eu fiz", DID, unless=(QUESTION,)),
     Recogniser(Ato.REGISTRO, "cadê a nota", QUERY),
-    Recogniser(Ato.CORRIGE, "errei", CHANGE, unless=(NOTHING_TO_CHANGE,), shown=True),
+    Recogniser(Ato.CORRIGE, "errei", CHANGE, shown=True),
     Recogniser(Ato.SOCIAL, "já te mando", PROMISE),
     Recogniser(Ato.PERGUNTA, "você é um robô?", ABOUT_US),
     Recogniser(Ato.DADOS, "quero uma nota", WANTS_NOTE, shown=False),

@@ -11,15 +11,21 @@ from typing import Final
 from extractor.contract import Extraction
 from extractor.requests.yes_no import is_firm_yes, is_yes
 from extractor.text.folding import read
+from extractor.text.numerals import find
 from state_machine.invoice.fields import Campo
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 
-_DOCUMENT: Final = re.compile(r"(?<![\w.])(?:\d{2}\.?\d{3}\.?\d{3}/?\d{4}-?\d{2}|\d{3}\.?\d{3}\.?\d{3}-?\d{2})(?![\w])")
+_DOCUMENT: Final = re.compile(
+    r"(?<![\w.])(?:\d{2}\.?\d{3}\.?\d{3}/?\d{4}-?\d{2}|\d{3}\.?\d{3}\.?\d{3}-?\d{2}"
+    r"|[\dA-Z]{2}\.[\dA-Z]{3}\.[\dA-Z]{3}/[\dA-Z]{4}-\d{2})(?!\w)",
+    re.IGNORECASE,
+)
 _BETWEEN: Final = re.compile(
     r"\n+|;|[,.]?\se\s(?:mais\s)?(?:(?:uma|a)\s)?(?:outra\s)?(?:nota\s)?(?:(?:de|no valor de)\s(?=r?\$?\s?\d))?"
     r"|[,.]\s(?:a\s)?outra\s(?:nota\s)?(?:de\s)?",
     re.IGNORECASE,
 )
+_STRONG: Final = ("\n", ";")  # where one of these stands, nothing weaker parts two invoices
 # "… e outra de | 200 pro joão": where the next amount and whom it is for begin
 _NEXT: Final = re.compile(
     r"(?:[,;.]?\s(?:e|mais)\s(?:mais\s)?(?:(?:uma|a)\s)?(?:outra\s)?(?:nota\s)?(?:de\s|no valor de\s)?"
@@ -29,7 +35,8 @@ _NEXT: Final = re.compile(
 )
 _WHOM: Final = re.compile(r"(?<![\d.,])\d[\d.,]*\s?(?:reais\s)?(?:pra|pro|para|p/)\s", re.IGNORECASE)
 _HEAD: Final = re.compile(
-    r"^.{0,40}?\b(?:duas|dois|tr[eê]s|quatro|cinco|v[aá]rias|umas|\d{1,2})\s+notas?\b(?:\s+fiscais)?[^:\n\d]{0,30}[:,\n-]*\s*",
+    r"^.{0,40}?\b(?:duas|dois|tr[eê]s|quatro|cinco|v[aá]rias|umas|\d{1,2})\s+notas?\b(?:\s+fiscais)?[^:\n\d]{0,30}[:,\n-]*\s*"
+    r"|^\W*(?:s[aã]o|quero|preciso\s+de)\s+(?:duas|tr[eê]s|quatro|cinco):\s*",
     re.IGNORECASE,
 )
 # "e mais uma de 200 pro joão" over an invoice that is being made
@@ -42,7 +49,7 @@ _ANOTHER: Final = re.compile(
 _NUMBER: Final = re.compile(r"\d[\d.,]*")
 # "… e 200 pro mercado, aula", "…, as duas de comissão": what stands once behind all of them
 _BEHIND: Final = re.compile(
-    r",\s+(?P<all>(?:(?:as|os|tod[ao]s|amb[ao]s)\s+){1,2}(?:(?:duas|dois|tr[eê]s|quatro|cinco)\s+)?(?:notas\s+)?"
+    r"(?:,\s+|\n)(?P<all>(?:(?:as|os|tod[ao]s|amb[ao]s)\s+){1,2}(?:(?:duas|dois|tr[eê]s|quatro|cinco)\s+)?(?:notas\s+)?"
     r"(?:(?:s[aã]o|foram|por|de)\s+)*)?(?P<service>(?!(?:d[aeo]s?|em|n[ao]s?|p(?:a)?r[ao]|com|que|e|mas|por|at[eé])\s)"
     r"[^,;\n\d]{3,80})$",
     re.IGNORECASE,
@@ -58,6 +65,7 @@ _CORRECTS: Final = re.compile(
 )
 _DENIES: Final = re.compile(r"\b(?:nao|nem|mas|sem|so que|menos|espera|calma)\b|\boutra coisa\b")
 _NEXT_ONE: Final = re.compile(r"\b(?:outra|mais uma|proxima|depois|segunda nota|nova nota)\b")
+COUNTS: Final = 10  # a smaller number in words counts something
 MOST: Final = 10  # more are a list, and no message
 MAX_CHARS: Final = 1500  # longer text is pasted matter
 
@@ -79,7 +87,8 @@ def around(texto: str, spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
         return ()
     cuts: list[tuple[int, int]] = []
     for (_, end), (begin, _) in pairwise(spans):
-        places = list(_BETWEEN.finditer(texto, end, begin))
+        found = list(_BETWEEN.finditer(texto, end, begin))
+        places = next(filter(None, ([m for m in found if m[0].startswith(mark)] for mark in _STRONG)), found)
         if len(places) != 1:
             return ()
         cuts.append(places[0].span())
@@ -172,4 +181,5 @@ def _differ(written: Sequence[str]) -> bool:
 
 
 def _one_amount(piece: str) -> bool:
-    return len(_NUMBER.findall(_DOCUMENT.sub(" ", piece))) == 1
+    left = _DOCUMENT.sub(" ", piece)
+    return len(_NUMBER.findall(left) or [n for n in find(read(left).plain) if (n.value or 0) >= COUNTS]) == 1

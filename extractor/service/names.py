@@ -51,9 +51,6 @@ FIELD_MARK: Final = re.compile(r"[\n,;:VNDBEF]")
 BACK: Final = 90  # characters before a document
 # "cnpj … Fundação Cultural Ipiranga oficina de teatro": capitals behind a document or the price
 BEHIND_DOCUMENT: Final = re.compile(r"[DBVN][\s,:)-]{1,4}(?P<n>(?=[a-z]))")
-INSTITUTION: Final = re.compile(  # words of work by their form, and of customers by their sense
-    r"(?:federacao|confederacao|organizacao|instituicao|corporacao|congregacao|irmandade|oficina)\b"
-)
 CENTS: Final = re.compile(r",\d\d$")
 BEHIND_PLACE: Final = re.compile(r"(?<![a-z])(?:rua|r\.|av\.?|avenida|alameda|travessa|praca|bairro|vila)\s$")
 IDENTIFIED: Final = re.compile(r"[XN]")  # "Saveiro IKT-4471": nobody's name
@@ -162,7 +159,7 @@ def _is_work(skeleton: Skeleton, span: Span) -> bool:
         return False
     written = skeleton.verbatim(*span)
     first = re.match(r"[a-z]+", line[span[0] : span[1]])
-    works = first is not None and is_work(first[0]) and INSTITUTION.match(line, span[0]) is None
+    works = first is not None and is_work(first[0])
     acronyms = written.replace(" e ", " ").isupper() and not skeleton.text.original.isupper()
     return acronyms or (works and tell_nothing(skeleton.text.original))
 
@@ -182,7 +179,7 @@ def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
             continue
         end = _capitals(skeleton, match.start("n"), match.start("n"))
         words = re.findall(r"[a-z]+", line[match.start("n") : end])
-        trade = words and is_work(words[0]) and INSTITUTION.match(line, match.start("n")) is None
+        trade = words and is_work(words[0])
         acronyms = skeleton.verbatim(match.start("n"), end).replace(" e ", "").isupper()
         if "\n" in match[0] and line[end : end + 1] not in {"", "\n"}:
             continue  # a line of its own is a name's whole line

@@ -63,7 +63,8 @@ TIME: Final = Cued(
     signs=(":",),
 )
 PERCENT: Final = Cued("", r"(?<![\w.,])\d+(?:[.,]\d+)? ?(?:%|por ?cento\b)", signs=("%", "cento"))
-ORDINAL: Final = Cued("", r"(?<![\w.,])\d+ ?[ºª°](?!\w)", signs=("º", "ª", "°"))
+# "3º", and what is drawn at "1:2000"
+ORDINAL: Final = Cued("", r"(?<![\w.,])(?:\d+ ?[ºª°](?!\w)|1:\d{3,6}(?![\w.,]\d))", signs=("º", "ª", "°", ":"))
 # Words whose number names the thing: "pedido 4587", "sala 12". With "de" between, it is an amount: "contrato de 1500".
 NAMED: Final = re.compile(
     r"\b(?:(?:pedidos?|protocolo|chamado|ticket|lotes?|apto|apartamento|sala|quadra|bloco|andar|ordem de servico|"
@@ -80,6 +81,11 @@ NAMED: Final = re.compile(
     r"mesa|vaga|viagem|po|ie|im|fatura|boleto|recibo|cte|obra|evento|matricula|aluno|serie|etapa|modulo|aula)"
     r"\s{0,9}+(?:(?:n[º°.]|n(?=\s)|numero|num|nr)\.?\s{0,9}+[:.]?|#|(?<=os):)\s{0,9}+)"
     r"[a-z]{0,3}-?(?P<n>\d[\d./-]{0,40}(?<![./-]))(?:-?[a-z])?(?![\w$%])(?!\s{0,9}+(?:reais|conto|pila)\b)(?![.,]\d)"
+)
+# What has few of its kind: "galpão 18.400" names an amount.
+FEW: Final = re.compile(
+    r"(?:apto|apartamento|sala|quadra|bloco|andar|galpao|iphone|galaxy|filial|sprint|dente|capitulo|nivel|casa|loja|"
+    r"box|turma|grupo|mesa|vaga|etapa|modulo|aula|fase|lotes?)\b[^\d]*\d{1,3}\.\d{3}"
 )
 THOUSANDS: Final = re.compile(r"\s{0,9}+(?:mil|k)\b")  # "pedido 5 mil" names an amount, "lei 14.133 mil reais" a law
 WORK_ORDER: Final = re.compile(r"\b(?:os|po|op|of)\s{1,3}\d{2,12}(?![\w$%]|[.,]\d|\s{0,9}(?:reais|conto|pila|mil)\b)")
@@ -187,6 +193,8 @@ def mark_named_numbers(canvas: Canvas) -> None:
 def _mark_names(canvas: Canvas) -> None:
     """Mark numbers that are a part of a name: "sala 12", "NR35", "OS 1234"."""
     for match in NAMED.finditer(canvas.masked):
+        if FEW.fullmatch(match[0]):
+            continue
         if len(match["n"]) > SHORT_COUNT or THOUSANDS.match(canvas.masked, match.end()) is None:
             canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
     for match in WORK_ORDER.finditer(canvas.masked):

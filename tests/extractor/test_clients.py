@@ -143,6 +143,8 @@ def test_whom_an_order_is_for_is_read_as_it_was_written(words: str, named: list[
         ("a mesma da padaria, só que 430", ["padaria"]),
         ("segunda via da padaria do zé", ["padaria do zé"]),
         ("faz a de sempre pra padaria", ["padaria"]),
+        ("faz outra igual pra ela, agora do mais velho, 95", []),
+        ("a mesma coisa só que pra irmã, no mesmo CPF, 360", []),
     ],
 )
 def test_whose_earlier_invoice_is_meant(words: str, named: list[str]) -> None:

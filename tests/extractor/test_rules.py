@@ -193,6 +193,15 @@ def test_doubtful_documents_are_asked(text, motivo, asking):
     assert values(extraction) == {}
 
 
+def test_a_cpf_that_could_be_a_phone_is_taken_by_a_tap_or_by_its_name(asking):
+    """The question offers it, so that nobody has to write it again; called a CPF, in front or behind, it is one."""
+    (doubt,) = extract(PHONE_LIKE_CPF, asking(Campo.DOCUMENTO)).doubts
+    assert doubt.leituras == (PHONE_LIKE_CPF,)
+    assert values(extract(f"{PHONE_LIKE_CPF} cpf da produtora", asking(Campo.DOCUMENTO))) == {
+        Campo.DOCUMENTO: PHONE_LIKE_CPF
+    }
+
+
 def test_missing_digits_are_counted_in_the_doubt(asking):
     """The question can say how many digits are missing."""
     (doubt,) = extract("11.222.333/0001", asking(Campo.DOCUMENTO)).doubts

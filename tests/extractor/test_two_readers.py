@@ -297,6 +297,24 @@ def test_an_order_in_the_answer_to_another_question_changes_no_amount_unasked(
     assert not read("manutenção OS 1234", replace(asked, pendente=Campo.DESCRICAO)).doubts
 
 
+def test_a_new_total_in_the_answer_to_another_question_is_shown() -> None:
+    """Asked for the service over 720, who says what it came to is not read as describing the work."""
+    known = {Campo.DOCUMENTO: "04657055020", Campo.VALOR: "720.00"}
+    asked = Context(hoje=date(2026, 11, 25), pendente=Campo.DESCRICAO, conhecidos=known)
+    found = read("é dela sim. foram 7 aulas, 630", asked)
+    (doubt,) = found.doubts
+    assert (doubt.campo, doubt.leituras[0]) == (Campo.VALOR, "630.00")
+    assert "630" not in values(found)[Campo.DESCRICAO]
+
+
+def test_a_place_of_which_there_are_few_has_no_number_in_thousands() -> None:
+    """A "galpão 18.400" names an amount as likely as the other one that was said: both are offered."""
+    found = read("segunda medição do galpao 18.400 pra 58887257000197, a primeira foi 15.000")
+    assert [d.leituras for d in found.doubts] == [("18400.00", "15000.00")]
+    assert values(found)[Campo.DESCRICAO] == "segunda medição do galpao"
+    assert values(read("planta em escala 1:2000 pra 58887257000197, galpão 3, 900 reais"))[Campo.VALOR] == "900.00"
+
+
 @pytest.mark.parametrize(
     ("texto", "amount"),
     [

@@ -49,13 +49,14 @@ async def test_a_request_is_no_answer(pendente: Campo, texto: str) -> None:
             "atendimento a clientes",
             "menu degustação",
             "como fotógrafo",
+            "declaração de IRPF",
         ),
     ],
 )
 async def test_words_that_name_work_are_the_answer(texto: str) -> None:
     """A service that has a word of a request in it is the service that was asked for."""
     dita = await understand(texto, Context(HOJE, Campo.DESCRICAO), TwoReaders(), drafting=True)
-    assert [c.campo for c in dita.dados.candidates] == [Campo.DESCRICAO]
+    assert ([c.campo for c in dita.dados.candidates], dita.ato is Ato.FORA) == ([Campo.DESCRICAO], False)
 
 
 @pytest.mark.parametrize("unit", ["\n1 ", "R$ 1 ", "1/1 ", "mil e ", "5 aulas "])

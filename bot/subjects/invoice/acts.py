@@ -116,7 +116,9 @@ def _request(dita: Utterance, ativa: Sessao | None) -> Pedido | None:
         named = (c.valor for c in leitura.candidates if c.campo is Campo.DOCUMENTO)
         return replace(pedido, documento=next(named, None))
     sends = pedido is not None and pedido.tipo is RequestKind.SEGUNDA_VIA and not leitura.informs
-    if leitura.ato is Ato.REPETE and not sends and not (leitura.informs and begun(ativa)):
+    said = {*(c.campo for c in leitura.candidates), *(d.campo for d in leitura.doubts)}
+    same = leitura.agreed is Ato.REPETE and Campo.DOCUMENTO not in said  # "a mesma só que 430"
+    if (same or leitura.ato is Ato.REPETE) and not sends and not (leitura.informs and begun(ativa)):
         return Pedido(RequestKind.REPETIR, clientes=mentioned(dita.texto))
     if (leitura.informs and not _is_its_own(pedido, leitura, ativa)) or (ativa and leitura.ato in FINAL_WORDS):
         return None

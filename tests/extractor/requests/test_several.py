@@ -31,6 +31,22 @@ JOAO = "200 pro joão cpf 529.982.247-25, aula"
         ),
         ("300 pra ana, faxina e 200 pra bia, aula", ("300 pra ana, faxina", "200 pra bia, aula")),
         ("300 pra ana e 200 pra bia, da padaria", ("300 pra ana", "200 pra bia, da padaria")),
+        (
+            "12345678000195;aula e curso;500,00\n99000002000148;folha;700,00",
+            ("12345678000195;aula e curso;500,00", "99000002000148;folha;700,00"),
+        ),
+        (
+            "900 pra D1.BL8.9BB/0001-09\n1.250 pra WX.AKE.QEC/0001-14\nas duas de vídeo",
+            ("900 pra D1.BL8.9BB/0001-09, vídeo", "1.250 pra WX.AKE.QEC/0001-14, vídeo"),
+        ),
+        (
+            f"são duas: Sol 12.345.678/0001-95 oitocentos da poda e a Ana {RUI} duzentos da calha",
+            ("Sol 12.345.678/0001-95 oitocentos da poda", f"Ana {RUI} duzentos da calha"),
+        ),
+        (
+            f"Sol 12.345.678/0001-95 oitocentos e dez da poda; Ana {RUI} duzentos da calha",
+            ("Sol 12.345.678/0001-95 oitocentos e dez da poda", f"Ana {RUI} duzentos da calha"),
+        ),
         ("nota de 1.500 pra padaria e mais nada", ()),
         ("aula de 2 horas e 300 pra padaria", ()),
         ("nota de 500 pra loja 12 e 3 caixas", ()),
