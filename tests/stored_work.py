@@ -99,7 +99,7 @@ async def issued(
     await database.pool.execute(_ISSUED, emissao_id, numero, status)
     async with database.transaction() as connection:
         for formato in ("pdf", "xml"):
-            await notes.store_document(connection, emissao_id, formato, Arquivo(f"{formato}{numero}".encode(), "x/y"))
+            notes.store_document(connection, emissao_id, formato, Arquivo(f"{formato}{numero}".encode(), "x/y"))
     return emissao_id, (await row(database, "nfse_emissao", emissao_id))["prestador_id"]
 
 

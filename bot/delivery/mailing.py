@@ -105,7 +105,7 @@ class Documents:
         if fetched.unmarked and kept.cancelada:
             return NotYet("the authority does not say how the note ended")
         async with self._database.alone() as connection:  # the first one stays
-            await notes.store_document(connection, emissao_id, formato, fetched)
+            notes.store_document(connection, emissao_id, formato, fetched)
         return fetched
 
 

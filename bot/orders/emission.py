@@ -521,7 +521,7 @@ class Emissions:
             if call.operation == self.operation:
                 await stop_or_go(connection, tarefa, call.answer)
             if passo.aviso == "autorizada" and isinstance(call.answer, Found | Issued) and call.answer.xml is not None:
-                await notes.store_document(connection, tarefa.id, "xml", call.answer.xml)
+                notes.store_document(connection, tarefa.id, "xml", call.answer.xml)
         await self._number_after(connection, tarefa, passo)
         if passo.irma is not None:
             await emissions.hint(connection, passo.irma, None, None)

@@ -55,7 +55,12 @@ _MINE = {
 }
 _BY_KEY = {table: mine.where(table.c.idempotencia_key == sa.bindparam("b_key")) for table, mine in _MINE.items()}
 _BY_ID = {table: mine.where(table.c.id == sa.bindparam("b_id")) for table, mine in _MINE.items()}
-_ADD = {table: insert(table).on_conflict_do_nothing().returning(table) for table in (clientes, propostas)}
+# Its own statement's patience: a value that is computed before the row meets another's.
+_QUEM = sa.case((sa.func.set_config("lock_timeout", WAIT, True) == WAIT, sa.bindparam("b_usuario", type_=sa.Text)))
+_ADD = {
+    table: insert(table).values(usuario=_QUEM).on_conflict_do_nothing().returning(table)
+    for table in (clientes, propostas)
+}
 PATIENCE: Final = f"SET LOCAL lock_timeout = '{WAIT}'"
 
 
@@ -93,8 +98,8 @@ async def add(connection: Connection, table: sa.Table, values: dict[str, Any]) -
 
     Who meets another's unfinished transaction waits for its end. Raises ``UnderWayError`` when that takes too long.
     """
-    await connection.exec_driver_sql(PATIENCE)
+    given = {("b_usuario" if name == "usuario" else name): value for name, value in values.items()}
     try:
-        return (await connection.execute(_ADD[table], values)).one_or_none()
+        return (await connection.execute(_ADD[table], given)).one_or_none()
     except asyncpg.LockNotAvailableError as error:
         raise UnderWayError from error

@@ -336,10 +336,11 @@ def record_attempt(connection: Connection, emissao_id: int, chamada: Chamada) ->
 async def hint(connection: Connection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:
     """A webhook spoke of a note: store what it said, if we have it, and look at once. Returns how many it concerns."""
     values = {"b_nota": id_integracao or id_externo or "", "webhook_payload": corpo}
-    ids = (await connection.execute(_HINT[bool(id_integracao)], values)).scalars()
-    if ids and corpo is not None:
-        connection.later(_ANNOUNCED, {"b_ids": ids, "webhook_payload": corpo})
-    return len(ids)
+    rows = (await connection.execute(_HINT[bool(id_integracao)], values)).all()
+    noted = [row.id for row in rows if row.status not in EM_CURSO]  # the others have no note that lacks it
+    if noted and corpo is not None:
+        connection.later(_ANNOUNCED, {"b_ids": noted, "webhook_payload": corpo})
+    return len(rows)
 
 
 def _hint(key: sa.Column[Any]) -> Any:
@@ -351,7 +352,7 @@ def _hint(key: sa.Column[Any]) -> Any:
             dica_em=sa.func.now(),
             proxima_acao_em=sa.case((pendente, nfse_emissao.c.proxima_acao_em), else_=sa.func.now()),
         )
-        .returning(nfse_emissao.c.id)
+        .returning(nfse_emissao.c.id, nfse_emissao.c.status)
     )
 
 

@@ -150,8 +150,8 @@ async def document(connection: Connection, emissao_id: int, formato: str) -> Gua
     return Guardado(row.prestador_cnpj, row.id_externo, documento, canal, cancelada, row.url_pdf, row.chave)
 
 
-async def store_document(connection: Connection, emissao_id: int, formato: str, documento: Arquivo) -> None:
-    """Keep a PDF or XML for good; the first one stays."""
+def store_document(connection: Connection, emissao_id: int, formato: str, documento: Arquivo) -> None:
+    """Keep a PDF or XML for good, at the end of the transaction; the first one stays."""
     values = {
         "emissao_id": emissao_id,
         "formato": formato,
@@ -159,7 +159,7 @@ async def store_document(connection: Connection, emissao_id: int, formato: str, 
         "sha256": hashlib.sha256(documento.conteudo).hexdigest(),
         "conteudo": documento.conteudo,
     }
-    await connection.execute(_STORE, values)
+    connection.later(_STORE, values)
 
 
 async def external_ids(connection: Connection, empresa_id: int, canal: Canal, which: str) -> list[str]:

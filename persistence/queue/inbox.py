@@ -138,7 +138,8 @@ WITH nova AS (
     SELECT $3, CASE WHEN $7::boolean THEN now() ELSE now() + $1::interval END, now() FROM nova
     {_DUE}
 )
-SELECT count(*) AS novas, NULL AS chaves, CASE WHEN count(*) > 0 THEN pg_notify('{CHANNEL}', '') END FROM nova
+SELECT count(*) AS novas, NULL AS chaves, CASE WHEN count(*) > 0 THEN
+    pg_notify('{CHANNEL}', CASE WHEN $7 THEN '' ELSE extract(epoch FROM $1::interval)::text END) END FROM nova
 """  # noqa: S608 - our own constants
 
 _NO_TICK = (None, None, None, None)

@@ -88,8 +88,9 @@ class Bell:
                 if not connection.is_closed():
                     await connection.remove_listener(self._channel, self._heard)
 
-    def _heard(self, *_: object) -> None:
-        self._rung.set()
+    def _heard(self, *heard: Any) -> None:
+        """Wake whoever waits, where something is said in so many seconds."""
+        asyncio.get_running_loop().call_later(float(heard[-1] or 0), self._rung.set)
 
 
 ROWS_PER_CLAIM = 50  # of one lane; bounds memory and the length of a lease

@@ -416,17 +416,18 @@ class Resource:
         raw = await call.body()
         body, refused = validated(self.new, raw)
         corpo = "" if body is None else input_hash(body.model_dump(mode="json", exclude_none=True))
-        async with call.deps.database.transaction() as connection:
-            found = await entities.by_key(connection, self.table, call.empresa_id, call.ambiente, key)
-            made = None
-            if found is None:
-                if body is None:
-                    raise refused
-                beside = await self.requires(connection, call, body)
-                made = await self._add(connection, call, key, corpo, {**body.columns(), **beside})
-                found = made or await entities.by_key(connection, self.table, call.empresa_id, call.ambiente, key)
+        made = None
+        async with call.deps.database.alone() as connection:  # one write, which is all or nothing by itself
+            try:
+                if body is not None:
+                    beside = await self.requires(connection, call, body)
+                    made = await self._add(connection, call, key, corpo, {**body.columns(), **beside})
+                    refused = ProblemError(self.taken, "Nada foi guardado.")
+            except ProblemError as error:  # unless it is a repetition
+                refused = error
+            found = made or await entities.by_key(connection, self.table, call.empresa_id, call.ambiente, key)
         if found is None:
-            raise ProblemError(self.taken, "Nada foi guardado.")
+            raise refused
         if made is None and call.deps.strict and found.corpo_sha256 != corpo:
             raise ProblemError("chave_reutilizada", "Nada foi feito. Para um pedido novo, mande uma chave nova.")
         return self.answer(found, 201, {REPLAYED: "true"} if made is None else {})

@@ -66,7 +66,7 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 async def keep(database: Database, emissao_id: int) -> None:
     async with database.alone() as connection:
         for formato, documento in FILES.items():
-            await notes.store_document(connection, emissao_id, formato, documento)
+            notes.store_document(connection, emissao_id, formato, documento)
 
 
 async def states(database: Database) -> list[tuple[str, str | None]]:
@@ -155,7 +155,7 @@ async def test_a_mail_carries_the_page_of_a_note_without_a_pdf(database: Databas
     page = "UPDATE nfse_processada SET url_pdf = 'https://nota.example/78' WHERE emissao_id = $1"
     await database.pool.execute(page, emission)
     async with database.alone() as connection:
-        await notes.store_document(connection, emission, "xml", FILES["xml"])
+        notes.store_document(connection, emission, "xml", FILES["xml"])
     files = NoteFiles(database, Documents(database, cast("Any", Gateway(page=True))), lambda *_: None)
     found = await files.of([{"emissao_id": emission, "numero": "78"}])
     assert isinstance(found, tuple)

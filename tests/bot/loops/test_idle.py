@@ -19,7 +19,7 @@ from tests.road.road_people import open_road, until
 
 STATEMENTS_PER_SECOND = 2.0
 BEAT = "UPDATE historia"
-OF_AN_INVOICE = 120  # statements, measured 101 to 107: ticks come one by one or together
+OF_AN_INVOICE = 112  # statements, measured 101 to 107: ticks come one by one or together
 BY_THE_CLOCK = (BEAT, "SELECT fila, momento", "expira_em < now()", "FROM propostas JOIN usuario", "SELECT NOT EXISTS")
 
 Asked = list[tuple[float, str]]

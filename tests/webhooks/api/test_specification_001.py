@@ -128,6 +128,19 @@ async def test_a_key_under_way_is_told_to_come_back(erp: Erp) -> None:
     assert (await erp.post("/clientes", JOAO, "slow")).status == 201
 
 
+async def test_a_proposal_is_three_statements(erp: Erp) -> None:
+    """Who asks, the client, and what is stored; a repetition looks for what was made besides."""
+    body = {"cliente_id": await erp.client(), "valor": "0.01"}
+    await erp.post("/propostas", body, "warm")
+    asked: list[str] = []
+    for driver, _ in erp.database._turns._idle:
+        driver.add_query_logger(lambda said: asked.append(said.query))
+    assert (await erp.post("/propostas", body, "counted")).status == 201
+    assert len(asked) == 3, asked
+    assert (await erp.post("/propostas", body, "counted")).headers["Idempotency-Replayed"] == "true"
+    assert len(asked) == 3 + 4, asked
+
+
 async def test_a_key_is_its_companys_own(erp: Erp) -> None:
     """Two companies may choose the same key, and the same e-mail; so may a client and a proposal."""
     ours = await erp.post("/clientes", JOAO, "k")
