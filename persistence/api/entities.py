@@ -56,7 +56,7 @@ _MINE = {
 _BY_KEY = {table: mine.where(table.c.idempotencia_key == sa.bindparam("b_key")) for table, mine in _MINE.items()}
 _BY_ID = {table: mine.where(table.c.id == sa.bindparam("b_id")) for table, mine in _MINE.items()}
 # Its own statement's patience: a value that is computed before the row meets another's.
-_QUEM = sa.case((sa.func.set_config("lock_timeout", WAIT, True) == WAIT, sa.bindparam("b_usuario", type_=sa.Text)))
+_QUEM = sa.case((sa.func.set_config("lock_timeout", WAIT, sa.true()) == WAIT, sa.bindparam("b_usuario", type_=sa.Text)))
 _ADD = {
     table: insert(table).values(usuario=_QUEM).on_conflict_do_nothing().returning(table)
     for table in (clientes, propostas)
