@@ -60,11 +60,13 @@ def settings(*, secrets: bool = False, quiet: bool = False) -> Settings:
 def with_storage(
     chosen: Settings, work: Callable[[Storage], Coroutine[object, object, None]], *, migrate: bool = False
 ) -> None:
-    """Open the servers, then run ``work`` on an event loop of its own."""
+    """Open the servers, then run ``work`` on an event loop of its own; an embedded database is named."""
     import uvloop
 
     from bot.process.servers import open_storage
 
+    if chosen.database_url is None:
+        typer.secho(f"prosa: banco embutido em {chosen.home.absolute()}", dim=True, err=True)
     try:
         with open_storage(chosen, migrate=migrate) as storage:
             uvloop.run(work(storage))
