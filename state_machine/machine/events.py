@@ -85,7 +85,9 @@ class Negou:
 
 @dataclass(frozen=True, slots=True)
 class Cancelou:
-    """The user gave the invoice up."""
+    """The user gave the invoice up, by a button or in words (``escrita_em``: when they were written)."""
+
+    escrita_em: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

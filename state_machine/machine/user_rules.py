@@ -224,8 +224,13 @@ def _viu_o_resumo(sessao: Sessao, evento: Confirmou) -> bool:
     return evento.escrita_em is None or evento.escrita_em >= sessao.mostrado_em.replace(microsecond=0)
 
 
-def cancela(sessao: Sessao, _evento: Cancelou | Negou, _agora: datetime) -> Decision:
-    """Give the invoice up; nothing was issued."""
+def cancela(sessao: Sessao, evento: Cancelou | Negou, agora: datetime) -> Decision:
+    """Give the invoice up; nothing was issued. Words from before a system's proposal was shown do not give that up."""
+    escrita_em = evento.escrita_em if isinstance(evento, Cancelou) else None
+    shown = sessao.mostrado_em
+    if escrita_em and shown and escrita_em <= shown and proposed_by(sessao.rascunho) is not None:
+        waits = sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+        return lembra(sessao, evento, agora) if waits else repergunta(sessao, evento, agora)
     return entra(sessao, Estado.CANCELADO_USUARIO, Responder(messages.cancelada(sessao)))
 
 

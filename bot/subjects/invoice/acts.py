@@ -87,7 +87,7 @@ def _event(leitura: Extraction, entrada: Palavras) -> Evento:
         case Ato.NEGA if not informing and leitura.agreed in {None, Ato.RECUSA}:
             return Negou()
         case Ato.RECUSA if leitura.agreed in {None, Ato.RECUSA}:
-            return Cancelou()
+            return Cancelou(entrada.escrita_em)
         case Ato.PERGUNTA if not informing:
             return PediuAjuda()
         case Ato.CORRIGE if not informing:

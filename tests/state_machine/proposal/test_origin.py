@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate, Origem
 from state_machine.invoice.session import Estado, Responder
-from state_machine.machine.events import Abriu, Confirmou
+from state_machine.machine.events import Abriu, Cancelou, Confirmou
 from state_machine.machine.transition import transition
 from state_machine.proposal import draft, proposed_by
 from tests.state_machine.made_sessions import AGORA, CNPJ, nova
@@ -47,3 +48,15 @@ def test_a_yes_in_words_does_not_approve() -> None:
     button = transition(words.sessao, Confirmou(revisao=shown.revisao), AGORA)
     assert button.sessao.estado is Estado.PROCESSANDO
     assert transition(shown, Confirmou(revisao=shown.revisao - 1), AGORA).sessao.estado is not Estado.PROCESSANDO
+
+
+def test_words_from_before_it_was_shown_give_no_proposal_up() -> None:
+    """They were meant for something else: it is shown again, and its button or words written later give it up."""
+    shown = transition(nova(), Abriu(draft(12, VALORES), proposta=True), AGORA).sessao
+    early = transition(shown, Cancelou(AGORA - timedelta(seconds=2)), AGORA + timedelta(seconds=1))
+    assert early.sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+    (answer,) = (efeito for efeito in early.efeitos if isinstance(efeito, Responder))
+    assert any(key.startswith("cancelar:") for key in answer.mensagem.ids)
+    later = AGORA + timedelta(seconds=9)
+    for evento in (Cancelou(later), Cancelou()):
+        assert transition(early.sessao, evento, later).sessao.estado is Estado.CANCELADO_USUARIO
