@@ -15,6 +15,7 @@ import hmac
 import io
 import re
 import shutil
+import string
 import time
 import zipfile
 from collections import Counter
@@ -197,7 +198,23 @@ def decimal_comma(value: Decimal | None) -> str:
     return "" if value is None else f"{value:f}".replace(".", ",")
 
 
-_COLUMNS: Final = tuple(name for name in NotaDoMes.__dataclass_fields__ if name != "emissao_id")
+_COLUMNS: Final = {
+    "numero": "Número",
+    "situacao": "Situação",
+    "emitida_em": "Emissão",
+    "competencia": "Competência",
+    "cliente": "Cliente",
+    "documento": "CPF/CNPJ",
+    "servico": "Serviço",
+    "valor": "Valor",
+    "iss_percentual": "ISS %",
+    "iss_retido": "ISS retido",
+    "cancelada_em": "Cancelada em",
+    "substituida_por": "Substituída por",
+    "chave": "Chave",
+    "tipo": "Documento",
+}
+_COUNTED: Final = re.compile(r"[1-9][0-9]{0,14}")  # a spreadsheet's number keeps fifteen digits
 
 
 def _cells(linha: NotaDoMes) -> dict[str, str]:
@@ -207,6 +224,8 @@ def _cells(linha: NotaDoMes) -> dict[str, str]:
         match value:
             case bool():
                 told[name] = "sim" if value else "não"
+            case date() if name == "competencia":
+                told[name] = f"{value:%m/%Y}"
             case date():
                 told[name] = f"{value:%d/%m/%Y}"
             case Decimal() | None if name in _MONEY:
@@ -216,25 +235,30 @@ def _cells(linha: NotaDoMes) -> dict[str, str]:
     return told
 
 
+def _headed(cells: dict[str, str]) -> dict[str, str]:
+    return {_COLUMNS[name]: value for name, value in cells.items()}
+
+
 def csv_of(mes: Mes) -> bytes:
     """Return the list as CSV: a row a note, the total without cancelled ones, and a row a missing number."""
     rows = [_cells(linha) for linha in mes.notas]
     rows.append({"numero": "TOTAL", "situacao": "sem canceladas", "valor": decimal_comma(mes.total)})
     rows += [{"numero": numero, "situacao": "não está na Prosa"} for numero in mes.faltam]
-    return sheet(rows, _COLUMNS)
+    return sheet([_headed(row) for row in rows], [*_COLUMNS.values()])
 
 
 def xlsx_of(mes: Mes) -> bytes:
-    """Return the list as a workbook whose amounts and days are amounts and days."""
+    """Return the list as a workbook whose numbers, amounts and days are such; so is its total."""
     import xlsxwriter  # noqa: PLC0415 - few processes need it
 
     out = io.BytesIO()
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     with xlsxwriter.Workbook(out, options) as book:
         bold, day = book.add_format({"bold": True}), book.add_format({"num_format": "dd/mm/yyyy"})
+        month, number = book.add_format({"num_format": "mm/yyyy"}), book.add_format({"num_format": "0"})
         money = book.add_format({"num_format": "#,##0.00"})
         page = book.add_worksheet(mes.periodo.prefixo[:-1])
-        page.write_row(0, 0, _COLUMNS, bold)
+        page.write_row(0, 0, _COLUMNS.values(), bold)
         for line, linha in enumerate(mes.notas, 1):
             told = _cells(linha)
             for column, name in enumerate(_COLUMNS):
@@ -242,13 +266,18 @@ def xlsx_of(mes: Mes) -> bytes:
                 if isinstance(value, Decimal):
                     page.write_number(line, column, float(value), money)
                 elif isinstance(value, date):
-                    page.write_datetime(line, column, value, day)
+                    page.write_datetime(line, column, value, month if name == "competencia" else day)
+                elif name == "numero" and _COUNTED.fullmatch(value):
+                    page.write_number(line, column, int(value), number)
                 else:
                     page.write_string(line, column, told[name])
-        end, amount = len(mes.notas) + 1, _COLUMNS.index("valor")
+        end, amount = len(mes.notas) + 1, [*_COLUMNS].index("valor")
         page.write_string(end, 0, "TOTAL", bold)
         page.write_string(end, 1, "sem canceladas", bold)
-        page.write_number(end, amount, float(mes.total), book.add_format({"bold": True, "num_format": "#,##0.00"}))
+        letter, sums = string.ascii_uppercase[amount], book.add_format({"bold": True, "num_format": "#,##0.00"})
+        stands = "".join(f',B2:B{end},"<>{each}"' for each in _MARK)
+        total = f"=SUMIFS({letter}2:{letter}{end}{stands})" if mes.notas else "=0"
+        page.write_formula(end, amount, total, sums, float(mes.total))
         for line, numero in enumerate(mes.faltam, end + 1):
             page.write_row(line, 0, (numero, "não está na Prosa"))
         page.freeze_panes(1, 0)

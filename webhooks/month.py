@@ -60,7 +60,8 @@ class Months:
         with await file_of(mes, formato, self.fetch) as file:
             response = web.StreamResponse(headers=_HEADERS)
             response.content_type = MIME[formato]
-            response.headers["Content-Disposition"] = f'attachment; filename="{mes.nome}.{formato}"'
+            shown = "inline" if formato == "png" else "attachment"
+            response.headers["Content-Disposition"] = f'{shown}; filename="{mes.nome}.{formato}"'
             response.content_length = await asyncio.to_thread(_size, file)
             await response.prepare(request)
             while request.method != "HEAD" and (piece := await asyncio.to_thread(file.read, _CHUNK)):

@@ -59,6 +59,7 @@ def _told(row: Any) -> dict[str, Any]:
         "data": {
             "empresa": row.cnpj,
             "proposta_id": row.proposta_id,
+            "documento_fiscal": row.documento_fiscal,
             "numero": row.numero,
             "chave": row.chave,
             "valor": None if row.valor is None else str(row.valor),

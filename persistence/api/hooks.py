@@ -204,7 +204,8 @@ WITH em_curso AS (
 )
 SELECT d.id, d.epoch, d.webhook_id, d.tentativas, d.evento, d.criado_em, d.proposta_id, w.url, w.segredo, m.cnpj,
     n.numero, n.chave, coalesce(e.valor_servico, p.valor) AS valor, coalesce(c.razao_social, k.nome) AS nome,
-    coalesce(e.tomador_documento, k.documento) AS documento
+    coalesce(e.tomador_documento, k.documento) AS documento,
+    CASE WHEN e.canal IN ('nfe', 'nfce') THEN e.canal ELSE coalesce(p.documento_fiscal, 'nfse') END AS documento_fiscal
 FROM d JOIN webhook w ON w.id = d.webhook_id JOIN empresa m ON m.id = w.empresa_id
 LEFT JOIN nfse_emissao e ON e.id = d.emissao_id LEFT JOIN cliente_tomador c ON c.id = e.tomador_id
 LEFT JOIN nfse_processada n ON n.emissao_id = e.id

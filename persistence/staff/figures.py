@@ -222,14 +222,19 @@ async def per_day(connection: Connection, alcance: Alcance, since: timedelta) ->
 
 
 async def refusals(connection: Connection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
-    """Count what the authority refused, by its code, the commonest first; of each its words of one refusal."""
-    words = sa.func.coalesce(sa.func.max(sa.func.left(_E.erro_mensagem, 300)), CODE)
-    statement = sa.select(words, sa.func.count()).where(
+    """Count what the authority refused, the commonest first: its code, with the words of one refusal behind it."""
+    words = sa.func.max(sa.func.left(_E.erro_mensagem, 300))
+    statement = sa.select(CODE, words, sa.func.count()).where(
         _E.status == StatusEmissao.REJEITADO, alcance.em(_E.prestador_id)
     )
     statement = statement.where(_E.criado_em > sa.func.now() - since)
     rows = await connection.execute(statement.group_by(CODE).order_by(sa.func.count().desc()).limit(8))
-    return [(str(row[0]), int(row[1])) for row in rows]
+    return [(_coded(str(row[0]), row[1]), int(row[2])) for row in rows]
+
+
+def _coded(code: str, words: str | None) -> str:
+    plain = words is None or words[:1] in {"[", "{"} or code in words or " " in code
+    return words or code if plain else f"{code}: {words}"
 
 
 async def emissions_waiting(connection: Connection, alcance: Alcance) -> list[Any]:

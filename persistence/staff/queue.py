@@ -165,7 +165,7 @@ async def needing_eyes(connection: Connection, alcance: Alcance, filtros: Filtro
     """List the people who wait for somebody, who waits longest first: one row each, of their oldest note that waits.
 
     ``todas_causas`` says why, over all that waits for this person; ``espera`` for how many seconds, since ``desde``;
-    ``outras`` counts the further notes.
+    ``outras`` counts the further notes. ``codigo_recusa`` and ``erro_mensagem`` are of the newest attempt of that note.
     """
     desde = sa.func.min(_eyes.c.desde).over(partition_by=_S.conversa)
     said = sa.func.string_agg(sa.func.array_to_string(_eyes.c.causas, " "), " ").over(partition_by=_S.conversa)
@@ -176,6 +176,8 @@ async def needing_eyes(connection: Connection, alcance: Alcance, filtros: Filtro
         (sa.func.count().over(partition_by=_S.conversa) - 1).label("outras"),
         sa.func.string_to_array(said, " ", type_=sa.ARRAY(sa.Text)).label("todas_causas"),
         desde.label("desde"),
+        _last(CODE.label("codigo_recusa")),
+        _last(nfse_emissao.c.erro_mensagem),
         sa.func.extract("epoch", sa.func.now() - desde).label("espera"),
         sa.func.max(PEDIU).over(partition_by=_S.conversa).label("pedido"),
         conversas.c.codigo,
@@ -195,14 +197,17 @@ async def all_sessions(connection: Connection, alcance: Alcance, filtros: Filtro
     return list(await connection.execute(statement.order_by(_S.id.desc()).limit(limite)))
 
 
-def _last(column: sa.Column[Any]) -> sa.Label[Any]:
+def _last(column: sa.Column[Any] | sa.Label[Any]) -> sa.Label[Any]:
     tried = sa.select(column).where(nfse_emissao.c.session_id == _S.id).order_by(nfse_emissao.c.id.desc()).limit(1)
     noted = nfse_emissao.outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
     return tried.select_from(noted).correlate(session_snapshot).scalar_subquery().label(column.name)
 
 
 async def stopped_by_one_cause(connection: Connection, alcance: Alcance, since: timedelta) -> list[Any]:
-    """List what the gateway said that stops two notes or more: (codigo, status, municipio_ibge, quantas)."""
+    """List what the gateway said that stops two notes or more.
+
+    Each is (codigo, mensagem, status, municipio_ibge, quantas), ``mensagem`` being the words of one of them.
+    """
     e = nfse_emissao.c
     notes = sa.func.count(sa.distinct(e.sessao_id))
     joined = _eyes.join(nfse_emissao, e.session_id == _eyes.c.id).join(empresa, empresa.c.id == e.prestador_id)
@@ -210,7 +215,13 @@ async def stopped_by_one_cause(connection: Connection, alcance: Alcance, since: 
         sa.and_(e.status == StatusEmissao.REJEITADO, sa.literal("recusa_nossa") == sa.any_(_eyes.c.causas)),
         e.status.in_(PEDEM_OLHOS),
     )
-    statement = sa.select(CODE.label("codigo"), e.status, empresa.c.municipio_ibge, notes.label("quantas"))
+    statement = sa.select(
+        CODE.label("codigo"),
+        sa.func.max(e.erro_mensagem).label("mensagem"),
+        e.status,
+        empresa.c.municipio_ibge,
+        notes.label("quantas"),
+    )
     statement = statement.select_from(joined).where(named, NEWEST, alcance.em(e.prestador_id))
     statement = statement.where(e.criado_em > sa.func.now() - since)
     statement = statement.group_by(CODE, e.status, empresa.c.municipio_ibge).having(notes > 1)

@@ -90,7 +90,15 @@ def _tell_login(open_: Demo) -> None:
     typer.echo(f"Console do suporte: {open_.address}/console")
     typer.echo(f"  nome {login.nome} · senha {login.senha} · código de agora {pyotp.TOTP(login.segredo).now()}")
     typer.echo(f"  outro código, a cada 30 s: ./prosa staff code, e o segredo {login.segredo}\n")
-    typer.echo("\n  ".join(["API para outros sistemas (docs/api.md):", *open_.exports()]) + "\n")
+    typer.echo(
+        "\n  ".join(
+            [
+                "API (docs/api.md), e os dados daqui para outros comandos:",
+                *open_.exports(),
+            ]
+        )
+        + "\n"
+    )
 
 
 async def _invent(open_: Demo, storage: Storage, sessions: int) -> None:

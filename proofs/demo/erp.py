@@ -27,6 +27,7 @@ class DemoErp:
         """Make a proposal and submit it; returns why that was refused, in the API's own words."""
         answer = await self._post("/clientes", CUSTOMER, "demo-cliente")
         if answer.is_success:
+            valor = valor.replace(".", "").replace(",", ".") if "," in valor else valor  # as people write it
             wanted = {"cliente_id": answer.json()["id"], "valor": valor, "descricao": descricao}
             answer = await self._post("/propostas", wanted, str(uuid.uuid4()))
         if answer.is_success:

@@ -108,8 +108,9 @@ class Demo:
     chave: str
 
     def exports(self) -> list[str]:
-        """Return what a shell needs for the examples of ``docs/api.md``."""
-        return [f"export API={self.address}{API}", f"export CHAVE={self.chave}"]
+        """Return what a shell needs for the examples of ``docs/api.md``, and for commands that meet the demo's data."""
+        home = self.house.settings.home.absolute()
+        return [f"export API={self.address}{API}", f"export CHAVE={self.chave}", f"export PROSA_HOME={home}"]
 
 
 def demo_settings(base: Settings, world: World, port: int) -> Settings:

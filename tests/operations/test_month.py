@@ -135,7 +135,7 @@ async def test_numbers_that_no_note_has_are_listed(database: Database) -> None:
     await database.pool.execute("DELETE FROM nfse_documento WHERE emissao_id = $1 AND formato = 'pdf'", lost)
     found = await of(database, mine)
     assert found.faltam == ("3", "4")
-    assert [line["situacao"] for line in table(csv_of(found))][-2:] == ["não está na Prosa"] * 2
+    assert [line["Situação"] for line in table(csv_of(found))][-2:] == ["não está na Prosa"] * 2
     pack = await month.zip_of(found, kept_documents(database, ()))
     with pack.arquivo, zipfile.ZipFile(pack.arquivo) as archive:
         missing = archive.read(f"{found.nome}/FALTA.txt").decode()
@@ -171,22 +171,28 @@ async def test_the_csv_is_a_brazilian_spreadsheets(database: Database) -> None:
     content = csv_of(await of(database, mine))
     assert content.startswith(b"\xef\xbb\xbf")
     note, total = table(content)
-    assert (note["valor"], note["emitida_em"], note["servico"]) == ("1234,50", "23/11/2026", "'=1+1")
-    assert (total["numero"], total["valor"]) == ("TOTAL", "1234,50")
+    assert (note["Valor"], note["Emissão"], note["Serviço"]) == ("1234,50", "23/11/2026", "'=1+1")
+    assert (note["Competência"], note["ISS retido"]) == ("11/2026", "não")
+    assert (total["Número"], total["Valor"]) == ("TOTAL", "1234,50")
 
 
 async def test_the_workbook_holds_amounts_and_days(database: Database) -> None:
     """A word that looks like a formula, or a number with zeros before it, is a word."""
     _, mine = await issued(database, "0001", descricao_servico="=1+1", valor_servico=Decimal("1234.50"))
+    await issued(database, "7", mine, valor_servico=Decimal("10.00"), status="cancelado")
     with zipfile.ZipFile(io.BytesIO(month.xlsx_of(await of(database, mine)))) as archive:
         page = etree.fromstring(archive.read("xl/worksheets/sheet1.xml"))
         words = archive.read("xl/sharedStrings.xml").decode()
     cells = {cell.get("r"): cell for cell in page.iter("{*}c")}
     amount = next(cell for name, cell in cells.items() if name == "H2")
     assert (amount.get("t"), amount.findtext("{*}v")) == (None, "1234.5")
-    assert not list(page.iter("{*}f"))
+    assert [each.text for each in page.iter("{*}f")] == ['SUMIFS(H2:H3,B2:B3,"<>cancelada",B2:B3,"<>substituída")']
+    assert cells["H4"].findtext("{*}v") == "1234.5"
+    assert {cells[name].findtext("{*}v") for name in ("A2", "A3") if cells[name].get("t") is None} == {"7"}
     assert "=1+1" in words
     assert "0001" in words
+    assert "Competência" in words
+    assert "emitida_em" not in words
 
 
 @pytest.mark.parametrize("many", [0, 1, 400])

@@ -8,6 +8,7 @@ from typing import Final
 
 from aiohttp import web
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from state_machine.values.errors import ProsaError
 
@@ -138,8 +139,8 @@ def document(error: ProblemError, correlacao: str) -> web.Response:
 
 def invalid(error: ValidationError) -> ProblemError:
     """Return the problem of a body whose fields are wrong: a JSON pointer and a reason for each."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    erros = [field(each["loc"], *_worded(each["type"], each["msg"])) for each in found[:MOST]]
+    found = error.errors(include_url=False, include_input=False)
+    erros = [field(each["loc"], *_worded(each)) for each in found[:MOST]]
     return ProblemError("corpo_invalido", "Nada foi guardado. Corrija os campos de erros e repita.", erros=erros)
 
 
@@ -153,5 +154,10 @@ def pointer(loc: Sequence[str | int]) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in loc)
 
 
-def _worded(kind: str, message: str) -> tuple[str, str]:
-    return (kind, message) if kind.endswith(("_invalido", "_invalida")) else _FIELDS.get(kind, _ANY)
+def _worded(error: ErrorDetails) -> tuple[str, str]:
+    kind = error["type"]
+    if kind.endswith(("_invalido", "_invalida")):
+        return kind, error["msg"]
+    if kind in {"enum", "literal_error"}:
+        return _ANY[0], "serve um destes: " + error["ctx"]["expected"].replace("'", "").replace(" or ", " ou ")
+    return _FIELDS.get(kind, _ANY)

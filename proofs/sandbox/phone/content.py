@@ -11,10 +11,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A chip under the conversation: fills the composer with ``text``, sends nothing."""
+    """A chip under the conversation: fills the composer with ``text``, sends nothing; ``who``: of one person."""
 
     label: str
     text: str
+    who: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,9 @@ class SwitchWords:
 
 
 SAMPLES: Final = (
+    Sample("Venda em mãos", "nota de 2 canecas em mãos", "Davi"),
+    Sample("NF-e", "nota de 2 canecas pra 12.345.678/0001-95", "Davi"),
+    Sample("Cadastrar produto", "cadastrar produto", "Davi"),
     Sample("Tudo de uma vez", "faz uma nota de 1500 pra 12.345.678/0001-95, consultoria de marketing"),
     Sample("Sim, mas…", "sim, mas o valor é 1.800"),
     Sample("Só o serviço", "quero uma nota de criação de logotipo"),

@@ -118,17 +118,20 @@ function tick(status = "sent") {
 function file(attachment) {
   const extension = attachment.filename.split(".").pop().slice(0, 4).toUpperCase();
   const size = attachment.size ? ` · ${attachment.size < 1024 ? `${attachment.size} bytes` : `${Math.round(attachment.size / 1024)} KB`}` : "";
+  const href = `documents/${encodeURIComponent(attachment.id)}`;
+  const picture = attachment.mime.startsWith("image/");
   return h(
     "a",
     {
-      class: "file",
-      href: `documents/${encodeURIComponent(attachment.id)}`,
+      class: picture ? "file picture" : "file",
+      href,
       target: "_blank",
       rel: "noopener",
       "data-testid": "document",
       "data-mime": attachment.mime,
     },
-    h("span", { class: "ext", "data-ext": extension, "aria-hidden": "true" }, extension),
+    picture && h("img", { src: href, alt: "" }),
+    !picture && h("span", { class: "ext", "data-ext": extension, "aria-hidden": "true" }, extension),
     h("span", { class: "name" }, h("b", null, attachment.filename), h("small", null, `${extension}${size}`, h("span", { class: "sr" }, ", abre em outra aba"))),
     icon("open"),
   );

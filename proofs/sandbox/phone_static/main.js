@@ -48,6 +48,7 @@ function speak() {
   snag();
   const chosen = who.selectedOptions[0];
   $("hint").textContent = `Você fala como ${chosen.text}: ${chosen.dataset.hint}`;
+  for (const chip of document.querySelectorAll(".chip[data-who]")) chip.hidden = !chosen.text.startsWith(chip.dataset.who);
   history.replaceState(null, "", `?user=${encodeURIComponent(who.value)}`);
   stop = follow(who.value, {
     state(state) {

@@ -11,6 +11,14 @@ const FIELDS = {
   competencia: "Competência",
   data: "Data",
   codigo: "Código do serviço",
+  endereco: "Endereço do cliente",
+  local: "Onde foi feito",
+  obra: "Obra",
+  evento: "Evento",
+  fim: "Último dia do evento",
+  itens: "Produtos",
+  modelo: "Documento",
+  retido: "ISS retido pelo cliente",
 };
 const COLUMNS = { data_complete: "completa", missing_fields: "falta", cnpj_razao_social: "cliente", id_integracao: "referência" };
 const REQUIRED = ["documento", "valor", "descricao"];

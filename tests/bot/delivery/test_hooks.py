@@ -129,6 +129,7 @@ async def test_a_note_is_told_as_it_stands_and_verified_by_the_outside(database:
     told = {
         "empresa": company,
         "proposta_id": None,
+        "documento_fiscal": "nfse",
         "numero": "42",
         "chave": "9" * 50,
         "valor": "1500.00",
@@ -141,6 +142,19 @@ async def test_a_note_is_told_as_it_stands_and_verified_by_the_outside(database:
     assert len(set(receiver.ids)) == 2
     assert await states(database) == [("entregue", None)] * 2
     assert await worker(database).run_once() == 0
+
+
+@pytest.mark.parametrize(("canal", "documento"), [("nacional", "nfse"), ("nfe", "nfe"), ("nfce", "nfce")])
+async def test_which_document_it_is_stands_in_it(
+    database: Database, receiver: Receiver, canal: str, documento: str
+) -> None:
+    """The first NFC-e and the first NFS-e have the same number."""
+    emissao_id = await stored_work.emission(database, canal=canal)
+    await endpoint(database, emissao_id, receiver.url)
+    await tell(database, emissao_id)
+    await worker(database).run_once()
+    [(_, content)] = receiver.heard
+    assert json.loads(content)["data"]["documento_fiscal"] == documento
 
 
 async def test_a_happening_is_one_row_for_each_endpoint_that_asked(database: Database, receiver: Receiver) -> None:

@@ -122,6 +122,15 @@ async def test_unknown_fields_are_refused(erp: Erp) -> None:
     assert await erp.stored() == (0, 0)
 
 
+async def test_a_state_that_is_none_is_answered_with_those_that_are(erp: Erp) -> None:
+    """Who mistypes it need not look it up."""
+    answer = await erp.ask("GET", "/propostas?estado=xyz")
+    [said] = answer.body["erros"]
+    assert (answer.status, said["ponteiro"], said["codigo"]) == (422, "/estado", "invalido")
+    assert said["mensagem"].startswith("serve um destes: rascunho, enviada, ")
+    assert said["mensagem"].endswith(" ou cancelada")
+
+
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
 async def test_another_type_of_body_is_415(erp: Erp, kind: str) -> None:
     """What is not called JSON is not read."""

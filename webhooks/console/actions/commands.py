@@ -235,7 +235,7 @@ ACOES: Final[tuple[Acao, ...]] = (
     Acao(
         "encerrar",
         "Encerrar",
-        "Se a nota espera a pessoa, ela é desistida e a pessoa é avisada; nada é emitido. Se já terminou, só sai da "
+        "Se a nota espera a pessoa, deixa de ser emitida e a pessoa é avisada. Se já terminou, só sai da "
         "fila; quem tinha pedido uma pessoa é avisado. Volta para a fila se algo mudar.",
         "Encerrada.",
         Papel.SUPERVISOR,

@@ -38,7 +38,8 @@ async def form(visita: Visita) -> web.StreamResponse:
         mensagem = await _message(connection, visita, caso) if acao.nome == "reenviar" else None
     if not acao.cabe(caso, visita.staff):
         raise web.HTTPConflict(text="late")
-    return _page(visita, acao, caso, mensagem)
+    asked = acao.nome == "assumir" and caso.sessao.pessoa_motivo
+    return _page(visita, acao, caso, mensagem, motivo="pediu uma pessoa" if asked else "")
 
 
 async def act(visita: Visita) -> web.StreamResponse:

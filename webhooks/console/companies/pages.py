@@ -95,6 +95,7 @@ async def company_page(
         produtos=found.produtos,
         produtos_max=PRODUCTS,
         causas=labels.CAUSAS,
+        causa=labels.causa,
         canal=channel(found.linha.canal),
         canais={name: labels.CANAIS.get(name, name) for name in visita.deps.channels},
         prazos=[

@@ -67,7 +67,7 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
             if n
         ),
     ]
-    refusals = [(Olhar().texto(labels.recusa(said)), n) for said, n in refusals]
+    refusals = [(Olhar().texto(labels.motivo(said) or said), n) for said, n in refusals]
     return visita.pagina(
         "painel.html",
         pulso=seen,

@@ -100,7 +100,7 @@ async def show(visita: Visita) -> web.StreamResponse:
         causas=CAUSAS,
         grupos=groups,
         dias=GROUPED,
-        motivo=labels.motivo,
+        causa=labels.causa,
         cidade=labels.cidade,
         canais=labels.CANAIS,
         origens=visita.deps.origins,

@@ -116,8 +116,19 @@ def words(message: dict[str, Any]) -> str:
 
 def _sent(row: Any, olhar: Olhar) -> TimelineItem:
     m = row.mensagem
-    arquivo = m.get("tipo") == "arquivo"
-    texto = f"{m.get('nome', '')}\n{m.get('legenda') or ''}".strip() if arquivo else str(m.get("texto", ""))
+    match m.get("tipo"):
+        case "arquivo":
+            texto = f"{m.get('nome', '')}\n{m.get('legenda') or ''}".strip()
+        case "mes":  # made as it leaves: its sums are those of that moment
+            picture = m.get("formato") == "png"
+            dito = (
+                "As barras do mês, por dia e por cliente."
+                if picture
+                else "O mês em planilha, com as somas e o link do ZIP."
+            )
+            texto = f"fechamento-{m.get('mes')}.{'png' if picture else 'xlsx'}\n{dito}"
+        case _:
+            texto = str(m.get("texto", ""))
     de = m.get("de")
     texto = texto.removeprefix(f"*{de}, da equipe:*\n")  # the title says who
     erro = labels.motivo(row.erro) or "sem detalhe"

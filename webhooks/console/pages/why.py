@@ -119,7 +119,7 @@ def _por_estado(s: SituacaoDaSessao, estado: Estado) -> Frase:
         case Estado.ERRO:
             return _com_gente(s)
         case Estado.CANCELADO_USUARIO:
-            return Frase("A nota foi desistida antes de ser emitida.", "Nada foi enviado à prefeitura.", "off")
+            return Frase("A pessoa desistiu antes de emitir.", "Nada foi enviado à prefeitura.", "off")
         case Estado.EXPIRADO:
             texto = "Passou do prazo sem resposta da pessoa, e nada foi emitido."
             return Frase(texto, "Os dados estão guardados; ela pode retomar.", "off")

@@ -16,7 +16,6 @@ from state_machine.invoice.field_table import field_named
 from state_machine.invoice.session import Estado, SnapshotReason
 from state_machine.invoice.summary import fim
 from state_machine.protocol.emission import COM_PESSOAS, StatusEmissao
-from state_machine.values.text import apara
 
 ESTADOS: Final[Mapping[str, tuple[str, str]]] = {
     Estado.COLETA: ("começou", "off"),
@@ -49,6 +48,8 @@ CANAIS: Final[Mapping[str, str]] = {
     "plugnotas": "PlugNotas",
     "nacional": "Emissor Nacional",
     "paulistana": "Nota Paulistana",
+    "nfe": "NF-e",
+    "nfce": "NFC-e",
 }
 CAUSAS: Final[Mapping[str, tuple[str, str]]] = {
     "erro": ("com a equipe", "bad"),
@@ -274,14 +275,17 @@ def motivo(texto: str | None) -> str | None:
     return _NOTADOS.get(texto) or legivel(texto)
 
 
-def recusa(texto: str) -> str:
-    """Return a refusal as a chart has room for it: its words, then the code that an authority gave."""
-    dito = motivo(texto) or "sem código"
-    codigo, _, palavras = dito.partition(": ")
-    return f"{apara(palavras, _RECUSA_MAX)} ({codigo})" if palavras and " " not in codigo else dito
+def causa(codigo: str | None, mensagem: str | None) -> str:
+    """Return why an authority or the gateway refused: its words, with the code that it gave behind them."""
+    dito = motivo(mensagem) or motivo(codigo) or "sem código"
+    cabeca, _, palavras = dito.partition(": ")
+    if palavras and " " not in cabeca:
+        codigo, dito = cabeca, palavras
+    dito = dito.rstrip(". ")
+    return f"{dito} ({codigo})" if codigo and _CODIGO.fullmatch(codigo) and codigo not in dito else dito
 
 
-_RECUSA_MAX: Final = 38  # UTF-16 units
+_CODIGO: Final = re.compile(r"(?=.*\d)[\w.-]{1,12}")
 
 
 def anulada(texto: str | None) -> str | None:

@@ -14,13 +14,16 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from state_machine.values.money import formata_brl
+from state_machine.values.text import apara
 from webhooks.console.render.format import number
 
 WIDTH: Final = 460
-_ROW: Final = 34
-_LABEL_AT: Final = 12
+_ROW: Final = 42
+_LABEL_AT: Final = 16  # the letters are larger on a phone
+_LABEL: Final = 38  # UTF-16 units
 _BAR: Final = 12
 _HEIGHT: Final = 120
+_TOP: Final = 24  # above a chart, where its highest figure is written
 
 
 _FEWEST: Final = 7  # columns that there is room for: one day's does not fill the card
@@ -33,14 +36,14 @@ def bars(rows: Sequence[tuple[str, int]], *, de: int | None = None) -> Markup:
     for place, (label, value) in enumerate(rows):
         y = place * _ROW
         share = f" · {value / de:.0%}" if de else ""
-        parts.append(Markup('<text x="0" y="{}">{}</text>').format(y + _LABEL_AT, label[:52]))
+        parts.append(Markup('<text x="0" y="{}">{}</text>').format(y + _LABEL_AT, apara(label, _LABEL)))
         shown = f"{number(value)}{share}"
         parts.append(
             Markup('<text class="value" x="{}" y="{}" text-anchor="end">{}</text>').format(WIDTH, y + _LABEL_AT, shown)
         )
         bar = Markup('<rect class="{}" x="0" y="{}" width="{}" height="{}" rx="3"/>')
-        parts.append(bar.format("rail", y + 17, WIDTH, _BAR))
-        parts.append(bar.format("bar", y + 17, max(2 if value else 0, round(WIDTH * value / top)), _BAR))
+        parts.append(bar.format("rail", y + 22, WIDTH, _BAR))
+        parts.append(bar.format("bar", y + 22, max(2 if value else 0, round(WIDTH * value / top)), _BAR))
     return Markup("").join([*parts, Markup("</svg>")])
 
 
@@ -48,18 +51,18 @@ def columns(rows: Sequence[tuple[str, int]]) -> Markup:
     """Return one column for each day (``AAAA-MM-DD``); the first, the last and the highest are named."""
     top = max((value for _, value in rows), default=0) or 1
     step = WIDTH / max(len(rows), _FEWEST)
-    parts = [Markup('<svg viewBox="0 0 {} {}" role="img" aria-hidden="true">').format(WIDTH, _HEIGHT + 36)]
+    parts = [Markup('<svg viewBox="0 0 {} {}" role="img" aria-hidden="true">').format(WIDTH, _HEIGHT + _TOP + 22)]
     for place, (day, value) in enumerate(rows):
         height = round(_HEIGHT * value / top)
         column = Markup('<rect class="bar" x="{}" y="{}" width="{}" height="{}" rx="1"><title>{}: {}</title></rect>')
         x = round(place * step, 1)
-        parts.append(column.format(x, 16 + _HEIGHT - height, round(max(step - 2, 1), 1), height, _day(day), value))
+        parts.append(column.format(x, _TOP + _HEIGHT - height, round(max(step - 2, 1), 1), height, _day(day), value))
     if rows:
         text = Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>')
-        parts.append(text.format(0, _HEIGHT + 32, "start", _day(rows[0][0])))
+        parts.append(text.format(0, _HEIGHT + _TOP + 18, "start", _day(rows[0][0])))
         if len(rows) > 1:
-            parts.append(text.format(round(len(rows) * step), _HEIGHT + 32, "end", _day(rows[-1][0])))
-        parts.append(text.format(0, 11, "start", f"até {number(top)} por dia"))
+            parts.append(text.format(round(len(rows) * step), _HEIGHT + _TOP + 18, "end", _day(rows[-1][0])))
+        parts.append(text.format(0, 13, "start", f"até {number(top)} por dia"))
     return Markup("").join([*parts, Markup("</svg>")])
 
 
@@ -68,21 +71,21 @@ def line(rows: Sequence[tuple[str, int]]) -> Markup:
     top = max((value for _, value in rows), default=0) or 1
     step = WIDTH / max(len(rows) - 1, 1)
     points = [
-        (label, value, round(place * step, 1), 16 + _HEIGHT - round(_HEIGHT * value / top))
+        (label, value, round(place * step, 1), _TOP + _HEIGHT - round(_HEIGHT * value / top))
         for place, (label, value) in enumerate(rows)
     ]
     path = " ".join(f"{x},{y}" for _, _, x, y in points)
     parts = [
-        Markup('<svg viewBox="-4 0 {} {}" role="img" aria-hidden="true">').format(WIDTH + 8, _HEIGHT + 36),
+        Markup('<svg viewBox="-4 0 {} {}" role="img" aria-hidden="true">').format(WIDTH + 8, _HEIGHT + _TOP + 22),
         Markup('<polyline class="stroke" points="{}"/>').format(path),
     ]
     dot = Markup('<circle class="bar" cx="{}" cy="{}" r="3.5"><title>{}: {}</title></circle>')
     parts += [dot.format(x, y, label, value) for label, value, x, y in points if value]
     if rows:
         text = Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>')
-        parts.append(text.format(0, _HEIGHT + 32, "start", rows[0][0]))
-        parts.append(text.format(WIDTH, _HEIGHT + 32, "end", rows[-1][0]))
-        parts.append(text.format(0, 11, "start", f"até {number(top)} por hora"))
+        parts.append(text.format(0, _HEIGHT + _TOP + 18, "start", rows[0][0]))
+        parts.append(text.format(WIDTH, _HEIGHT + _TOP + 18, "end", rows[-1][0]))
+        parts.append(text.format(0, 13, "start", f"até {number(top)} por hora"))
     return Markup("").join([*parts, Markup("</svg>")])
 
 

@@ -206,6 +206,13 @@ async def test_documents_open_in_another_tab(stage: Stage) -> None:
         await expect(document.locator("#folder0").get_by_text("1042")).to_be_visible()
 
 
+async def test_a_picture_stands_in_the_conversation(stage: Stage) -> None:
+    """As on a phone; it opens at full width as other files do."""
+    async with stage.visit(DESKTOP) as page:
+        stage.chat.add(ANA.wa_id, "in", "", attachment=Attachment("pdf-1", "mes.png", "image/png", 6200))
+        await expect(page.get_by_test_id("document").locator("img")).to_have_attribute("src", "documents/pdf-1")
+
+
 async def test_the_inside_follows_the_conversation(stage: Stage) -> None:
     """State, lit path, fields, journal and the gateway's book show what the house and the gateway know."""
     path = [("", "coleta", "Mensagem", "manual"), ("coleta", "aguardando_confirmacao", "Mensagem", "data_complete")]

@@ -60,7 +60,7 @@ async def test_the_dashboard_counts_the_way_to_the_invoice(desk: Desk, history: 
     for label, count in rows.items():
         assert f'<th scope="row">{label}</th><td class="num">{count}</td>' in page
     refused = page[page.index("Recusas</caption>") :]
-    assert refused.index("O prestador não tem autorização do mu… (E9902)") < refused.index("</table>")
+    assert refused.index("E9902: O prestador não tem autorização do mu") < refused.index("</table>")
     async with desk.office.at_work(Papel.LEITURA, ("12.345.678/0001-95",)) as other:
         assert "Nenhuma conversa neste período" in (await other.get("/console/painel"))[1]
     assert history

@@ -94,6 +94,27 @@ async def test_a_wish_for_a_person_stands_where_it_was_said(office: Office) -> N
     await pool.execute("UPDATE conversas SET pessoa_pedida_em = NULL WHERE conversa = $1", conversa)
 
 
+async def test_what_was_given_up_says_nothing_beside_a_wish_for_a_person(office: Office) -> None:
+    """The row says who asked and since when; the reason to take it over is there already."""
+    pool = office.database.pool
+    said = await pool.fetchval(_REFUSED, await emission(office.database, status="concluido", proxima_acao_em=None))
+    gone = (
+        "UPDATE session_snapshot SET estado = 'cancelado_usuario', valor = NULL WHERE sessao_id = $1 RETURNING conversa"
+    )
+    asked = "UPDATE conversas SET pessoa_pedida_em = now(), pessoa_motivo = 'palavras' WHERE conversa = $1"
+    conversa = await pool.fetchval(gone, said)
+    await pool.execute(asked, conversa)
+    async with office.at_work() as sara:
+        page = (await sara.get("/console"))[1]
+        form = (await sara.get(f"/console/sessoes/{said}/acoes/assumir"))[1]
+    row = page[page.index(f'data-id="{said}"') :].partition('data-testid="linha"')[2].partition('class="row')[0]
+    assert "pediu uma pessoa" in row
+    assert "desist" not in row
+    assert "sem valor" not in row
+    assert 'name="motivo" required maxlength="500" value="pediu uma pessoa"' in form
+    await pool.execute("UPDATE conversas SET pessoa_pedida_em = NULL WHERE conversa = $1", conversa)
+
+
 async def test_a_person_who_waits_is_one_row_since_the_oldest_cause(office: Office) -> None:
     """Two refusals of ours and a wish are one row and count once; past an hour the row says so."""
     database, pool = office.database, office.database.pool
@@ -112,6 +133,10 @@ async def test_a_person_who_waits_is_one_row_since_the_oldest_cause(office: Offi
         "WHERE conversa = $1",
         first["conversa"],
     )
+    await pool.execute(
+        "UPDATE nfse_emissao SET erro_mensagem = 'O serviço não confere.', "
+        """leitura_gateway = '{"codigos": ["E160"]}' WHERE status = 'rejeitado'"""
+    )
     async with database.alone() as connection:
         rows = await queue.needing_eyes(connection, Alcance(todas=True), queue.Filtros(), 50)
         counted = await queue.counts(connection, Alcance(todas=True))
@@ -127,6 +152,7 @@ async def test_a_person_who_waits_is_one_row_since_the_oldest_cause(office: Offi
     assert '<span class="late">atrasada, há 1 h' in page
     assert "e mais 1 nota" in page
     assert "Ensaiar as 2" in page
+    assert page.count("O serviço não confere (E160)") == 2  # of the group, and of the row
     await pool.execute("UPDATE conversas SET pessoa_pedida_em = NULL WHERE conversa = $1", first["conversa"])
 
 

@@ -18,7 +18,7 @@ SAYS = {
     Estado.APROVADO: "A nota 1042 foi autorizada.",
     Estado.REJEITADO: "A nota foi recusada: item não confere. Nenhuma nota existe.",
     Estado.ERRO: "Não se sabe se a nota existe: item não confere.",
-    Estado.CANCELADO_USUARIO: "desistida antes de ser emitida",
+    Estado.CANCELADO_USUARIO: "desistiu antes de emitir",
     Estado.EXPIRADO: "Passou do prazo",
 }
 

@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 from dataclasses import is_dataclass
+from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from gateway.http import wire
 from gateway.refusals import national_codes, plain
+from persistence.staff.case import CaseTimeline
 from proofs.diagrams.session import EXEMPLOS
 from state_machine.cancellation import reconciliation as cancelling
 from state_machine.protocol import emission
 from state_machine.protocol.retry import Politica
+from webhooks.console.pages.snapshot import line
 from webhooks.console.render import labels
+from webhooks.console.render.format import Olhar
 from webhooks.console.render.labels import CAPITAIS, UFS, cidade, da_equipe, evento, motivo, operacao, resultado
 
 
@@ -76,8 +81,22 @@ def test_cities_have_names_or_at_least_a_state() -> None:
     assert len(CAPITAIS) == 27
 
 
-def test_a_chart_says_a_refusal_in_words_before_its_code() -> None:
-    """Cut to the room there is; what has no code of an authority stays as it is."""
+def test_a_cause_is_said_in_words_before_its_code() -> None:
+    """What has no code of an authority stays as it is."""
     said = '[{"Codigo":"E0314","Descricao":"O código de tributação nacional informado não existe na lista."}]'
-    assert labels.recusa(said) == "O código de tributação nacional infor… (E0314)"
-    assert labels.recusa("o cadastro não diz o CNAE: falta") == "o cadastro não diz o CNAE: falta"
+    assert labels.causa("E0314", said) == "O código de tributação nacional informado não existe na lista (E0314)"
+    assert labels.causa("E160", "O serviço não confere.") == "O serviço não confere (E160)"
+    assert labels.causa("o cadastro não diz", "o cadastro não diz o CNAE: falta") == "o cadastro não diz o CNAE: falta"
+    assert labels.causa("no result within 24 h", None) == "24 horas sem resultado"
+
+
+def test_a_document_of_the_month_has_a_name_and_a_caption() -> None:
+    """The workbook and the picture are made as they leave: what is stored of them has no text."""
+    kept = {"tipo": "mes", "empresa_id": 1, "mes": "2026-11", "formato": "xlsx"}
+    at = datetime(2026, 11, 29, tzinfo=UTC)
+    row = SimpleNamespace(id=1, criado_em=at, status="lido", erro=None, erro_codigo=None, mensagem=kept)
+    record = CaseTimeline([], [row], [], [], [], [])
+    [item] = line(record, Olhar())
+    assert item.texto.startswith("fechamento-2026-11.xlsx\nO mês em planilha")
+    row.mensagem = {**kept, "formato": "png"}
+    assert line(record, Olhar())[0].texto.startswith("fechamento-2026-11.png\nAs barras do mês")
