@@ -460,10 +460,7 @@ def _same(said: str, name: str) -> bool:
 
 
 def read_alone(texto: str, antes: Sequence[Item]) -> Dito | None:
-    """Return what a number alone ("não, é 3", "mais 2") makes of the one item that stands; ``None``: it is no such one.
-
-    Of several items it is not clear which one is meant.
-    """
+    """Return what a number alone ("não, é 3") makes of the one item that stands, or asks of which; else ``None``."""
     tokens = _tokens(plain(texto, _READ))
     at = 0
     while at < len(tokens) and (tokens[at].text in _OPENING or tokens[at].text in _ARE):
@@ -472,23 +469,18 @@ def read_alone(texto: str, antes: Sequence[Item]) -> Dito | None:
     como = "take" if led in _GONE else "add" if led in _ADDED else "set"
     at += como != "set"
     amount = _amount(tokens, at) if at < len(tokens) and (at or como != "set") else None
-    if (
-        not amount
-        or amount[0] is None
-        or amount[0] >= _SMALL
-        or any(w.text not in _CLOSING for w in tokens[amount[1] :])
-    ):
+    if not amount or (quantos := amount[0]) is None or quantos >= _SMALL or _MONEY.search(texto) or not antes:
         return None
-    if _MONEY.search(texto) or not antes:
+    if any(word.text not in _CLOSING for word in tokens[amount[1] :]):
         return None
     if len(antes) > 1:
-        return Dito(tuple(antes), (), pergunta=f"{amount[0]:f} de qual produto")
+        return Dito(tuple(antes), (), pergunta=f"{quantos:f} de qual produto?")
     [item] = antes
     try:
-        made = _item(_Named(item, amount[0], None, como, 0, 0), item)
+        made = _item(_Named(item, quantos, None, como, 0, 0), item)
     except ProdutoInvalido as error:
         return Dito(tuple(antes), (), pergunta=str(error))
-    return Dito(itens([made]) if made else (), todos=True, quantos=(amount[0],), relativo=como != "set")
+    return Dito(itens([made]) if made else (), todos=True, quantos=(quantos,), relativo=como != "set")
 
 
 def has_number(texto: str) -> bool:

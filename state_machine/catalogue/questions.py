@@ -317,7 +317,7 @@ def _produto_novo(lido: Lido, degrau: int) -> tuple[str, tuple[Botao, ...]]:
     if not custa:
         pede = f"Quanto custa cada {curto.lower()}? Ou me manda o nome como está no cadastro (_meus produtos_ mostra)."
         return f"{achei} {pede} {fim}", ()
-    titulo = apara(f"Cadastrar {nome}", BOTAO_MAX)
+    titulo = inteiro if tamanho(inteiro := f"Cadastrar {nome}") <= BOTAO_MAX else "Cadastrar produto"
     cadastra = Botao(f"produto:novo:{custa.replace('.', '')}:{curto}", titulo)
     pede = f"Toca em *{titulo}* para guardar por {formata_brl(custa)}, ou me manda o nome como está no cadastro."
     return f"{achei} {pede} {fim}", (cadastra,)

@@ -460,10 +460,10 @@ def code_of_what(ncm: str) -> Mensagem:
 
 def ask_price_where(produto: Produto, preco: str) -> Mensagem:
     """Ask whether a new price is this note's alone, while one with the product is open."""
-    alvo = f"preco:{produto.codigo}:{preco.replace('.', '')}"
+    alvo = f"{produto.codigo}:{preco.replace('.', '')}"
     return Mensagem(
         f"*{apara(produto.texto, _NOME_MAX)}* a {formata_brl(preco)}: só nesta nota, ou também no cadastro?",
-        (Botao(f"{alvo}:nota", "Só nesta nota"), Botao(f"{alvo}:cadastro", "No cadastro também")),
+        (Botao(f"preco:{alvo}:nota", "Só nesta nota"), Botao(f"preco:{alvo}:cadastro", "No cadastro também")),
     )
 
 
