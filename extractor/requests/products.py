@@ -165,6 +165,19 @@ def is_service(texto: str) -> bool:
     return _WORK.search(plain(texto, _READ)) is not None
 
 
+_FOR: Final = re.compile(
+    r"(?i)\b(?:pra|para|pro|p/)\s+(?:[ao]\s+)?(?P<nome>[^\W\d_]{2,}(?:\s[^\W\d_]+){0,5}?)"
+    r"(?=\s*(?:[,.;\n]|$|\b(?:cpf|cnpj|sem|em|por|entreg\w+)\b))"
+)
+_NOBODY: Final = frozenset({"mim", "ela", "ele", "entrega", "viagem", "hoje", "amanha", "levar", "presente", "todos"})
+
+
+def for_whom(texto: str) -> str | None:
+    """Return the name behind the "pra" of a sale, ``None`` where there is none."""
+    found = _FOR.search(as_order(texto))
+    return found["nome"] if found and plain(found["nome"], _READ).split()[0] not in _NOBODY else None
+
+
 _NAMELESS: Final = re.compile(
     r"\bsem (?:o )?(?:cpf|nome|documento|identifica)|\bconsumidor (?:final|nao identificado)|"
     r"\bnao (?:quis|quer|tem|deu) (?:dar |por |informar )?(?:o )?(?:cpf|nome na nota)"

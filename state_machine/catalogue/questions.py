@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from state_machine.catalogue.announcement import anotado
-from state_machine.catalogue.texts.address import ONDE, ONDE_E_QUANDO
+from state_machine.catalogue.texts.address import EXEMPLO, ONDE, ONDE_E_QUANDO, example_in
 from state_machine.goods import ENTREGA
-from state_machine.invoice.draft import ESCOLHA, LEITURA_MAX, Lido, Rascunho
+from state_machine.invoice.draft import ESCOLHA, LEITURA_MAX, VAZIO, Lido, Rascunho
 from state_machine.invoice.field_table import FIELDS, NAO, SIM, FieldKind, obrigatorios
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.session import Botao, Mensagem, Opcao, Sessao
-from state_machine.invoice.summary import BOTAO_MAX, legivel
+from state_machine.invoice.summary import BOTAO_MAX, botao_cancelar, legivel
 from state_machine.services.codes import Onde, dotted
-from state_machine.values.address import read_address
+from state_machine.values.address import city_of, read_address
 from state_machine.values.money import formata_brl
 from state_machine.values.text import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
@@ -365,6 +365,9 @@ def pergunta(sessao: Sessao, antes: Rascunho | None = None) -> Mensagem:
         return Mensagem(
             _junto(inicio, texto, *depois), (*botoes, *([botao_pessoa(sessao)] if degrau == _COM_PESSOA else []))
         )
+    if campo is Campo.ENDERECO and rascunho.itens != VAZIO and lido.motivo is Motivo.NAO_CABE and lido.detalhe:
+        texto = f"{lido.detalhe}. Desisto desta nota? Se o endereço for outro, é só me mandar."
+        return Mensagem(_junto(inicio, texto, *depois), (botao_cancelar(sessao),))
     if not lido.leituras:
         return _mensagem(sessao, degrau, inicio, _duvida(campo, lido, degrau), *depois)
     botoes, lista = opcoes(sessao, campo, com_pessoa=degrau == _COM_PESSOA)
@@ -400,7 +403,10 @@ def outro(sessao: Sessao, campo: Campo) -> Mensagem:
 
 
 def _mensagem(sessao: Sessao, degrau: int, inicio: str, *partes: str) -> Mensagem:
-    return Mensagem(_junto(inicio, *partes), (botao_pessoa(sessao),) if degrau == _COM_PESSOA else ())
+    texto = _junto(inicio, *partes)
+    if sessao.cidade and EXEMPLO in texto:
+        texto = texto.replace(EXEMPLO, example_in(str(city_of(sessao.cidade))))
+    return Mensagem(texto, (botao_pessoa(sessao),) if degrau == _COM_PESSOA else ())
 
 
 def _junto(inicio: str, texto: str, *depois: str) -> str:

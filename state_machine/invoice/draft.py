@@ -494,6 +494,8 @@ def mudancas(antes: Rascunho, depois: Rascunho) -> tuple[tuple[Campo, str, str],
     """
     de_outrem = {Campo.NOME} if antes.cadastro or depois.cadastro else set()
     de_outrem |= {Campo.DESCRICAO} if antes.produtos and depois.produtos else set()
+    same = goods.resumida(antes.produtos) == goods.resumida(depois.produtos)  # only a price is another one
+    de_outrem |= {Campo.ITENS} if antes.produtos and same else set()
     lidos = zip(FIELDS, antes.lidos, depois.lidos, strict=True)
     outros = [c for c, velho, novo in lidos if velho is not novo and c not in de_outrem]
     pares = ((c, antes.validado(c), depois.validado(c)) for c in outros)

@@ -12,6 +12,7 @@ from extractor.fields.products import read_alone, read_items, read_unknown
 from extractor.requests.products import (
     as_order,
     asks_for_list,
+    for_whom,
     is_nameless,
     read_code,
     read_model,
@@ -328,3 +329,18 @@ def test_the_catalogue_is_spoken_of() -> None:
         assert read is not None, words
         assert (read.produto.codigo, read.preco) == ("B2", "5.00")
     assert read_new_price("muda o valor da nota pra 500", PRODUTOS) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("nota de 1 caneca e 2 camisetas pra Bia em mãos", "Bia"),
+        ("vendi 2 canecas para Ana Souza, cpf 1", "Ana Souza"),
+        ("nota de 2 canecas em mãos", None),
+        ("2 canecas pra viagem", None),
+        ("muda pra 2", None),
+    ],
+)
+def test_for_whom_a_sale_is(words: str, name: str | None) -> None:
+    """Whom the words name behind "pra"."""
+    assert for_whom(words) == name

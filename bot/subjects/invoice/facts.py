@@ -30,7 +30,7 @@ from extractor.fields.products import (
     read_items,
     read_unknown,
 )
-from extractor.requests.products import as_order, is_nameless, is_service, read_model, read_price
+from extractor.requests.products import as_order, for_whom, is_nameless, is_service, read_model, read_price
 from extractor.requests.yes_no import is_no as says_no
 from extractor.requests.yes_no import is_yes as says_yes
 from extractor.requests.yes_no import numbered_answer, worded_answer
@@ -252,6 +252,8 @@ def as_goods(
     if not dito.itens and not fora and not asked:  # all of them were taken away
         return replace(informa, clear=informa.clear | {Campo.ITENS}, doubts=_of_others(informa))
     ditos = [c for c in informa.candidates if c.campo not in _OF_ITEMS]
+    if (nome := for_whom(texto)) and not _fields(informa) & {Campo.NOME, Campo.DOCUMENTO}:
+        ditos.append(Candidate(Campo.NOME, nome, nome))
     return replace(
         informa,
         candidates=(*ditos, lidos, *([modelo] if modelo else [])),

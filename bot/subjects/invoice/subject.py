@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from bot.budgets import Voice
 from bot.conversation.inbound import Chegada, Edicao, Entrada, Outro, Palavras, joined
-from bot.conversation.memory import ConversationMemory, as_address, with_place
+from bot.conversation.memory import ConversationMemory, as_address, with_delivery, with_place
 from bot.conversation.session_events import as_fit, of_company, replanned
 from bot.conversation.subject import Resources, RowHandler, Turn, as_cadastro, one_row
 from bot.loops.jobs import Deadline
@@ -408,6 +408,9 @@ class Invoice:
         dito = await as_usual(self._r.database, empresa.id, dito)
         documento = documentos[-1] if documentos else plano.rascunho.validado(Campo.DOCUMENTO)
         dito = await with_place(dito, plano.rascunho, empresa.servicos, self._r.cep_register)
+        if empresa.comercio and empresa.comercio.endereco:
+            uf = empresa.comercio.endereco.estado
+            dito = await with_delivery(dito, plano.rascunho, uf, self._r.cep_register)
         faltam = {*plano.rascunho.faltam} - {c.campo for c in dito.candidates} - {Campo.DOCUMENTO}
         national = documentos and empresa.servicos  # of its last note stands where it was done, and who paid the ISS
         asks = documento and (faltam or national or (_has_places(empresa) and plano.rascunho.local == VAZIO))

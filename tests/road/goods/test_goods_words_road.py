@@ -225,3 +225,28 @@ async def test_who_sells_is_greeted_with_a_sale(road: Road) -> None:
     person = await _person(road)
     assert "2 canecas em mãos" in (await person.say("oi")).text
     assert "meus produtos" in (await person.say("ajuda")).text
+
+
+async def test_whom_an_nfce_does_not_name_is_said(road: Road) -> None:
+    """Without a CPF."""
+    person = await _person(road)
+    shown = await person.say("nota de 1 brigadeiro e 2 bolos de pote pra Bia em mãos")
+    assert "Bia fica fora" in shown.text, shown.text
+
+
+async def test_an_address_in_the_order_is_read(road: Road) -> None:
+    """And is not asked again."""
+    person = await _person(road)
+    sent = "mandei pelo correio, avenida paulista 1000, bela vista, são paulo SP, 01310-100"
+    shown = await person.say(f"nota de 2 brigadeiros pra ana souza, cpf {CPF}, {sent}")
+    assert "Tipo: NF-e" in shown.text, shown.text
+    assert "paulista" in shown.text.lower()
+
+
+async def test_another_state_is_refused_with_a_way_out(road: Road) -> None:
+    """At once, in the order or as the answer to where the goods went."""
+    person = await _person(road)
+    sent = "mandei pelo correio, praça tiradentes 10, centro, curitiba PR, 80020-310"
+    asked = await person.say(f"nota de 2 brigadeiros pra ana souza, cpf {CPF}, {sent}")
+    assert "Produto para PR eu ainda não emito" in asked.text, asked.text
+    assert [button.title for button in asked.buttons] == ["Cancelar"]
