@@ -229,6 +229,31 @@ async def as_address(
     return replace(told, candidates=(*told.candidates, *dias))
 
 
+async def with_delivery(dito: Informou, rascunho: Rascunho, uf: str, cep_register: CepLookup) -> Informou:
+    """Return what an order of goods says with the customer's address in it; of another state than ``uf`` it is none."""
+    of_goods = rascunho.itens != VAZIO or any(c.campo is Campo.ITENS for c in dito.candidates)
+    if not of_goods:
+        return dito
+    told = {c.campo for c in dito.candidates} | {d.campo for d in dito.doubts}
+    in_hand = any(c.campo is Campo.MODELO and c.valor == "nfce" for c in dito.candidates)
+    texto = "\n".join(escrita.texto for escrita in dito.escritas)
+    street = _STREET.search(texto)
+    if street and Campo.ENDERECO not in told and rascunho.endereco == VAZIO and not in_hand:
+        said = read_more(EnderecoDito(), texto[street.start() :])
+        palavras = Palavras(texto[street.start() :], None, dito.escritas)
+        address = await _told(Campo.ENDERECO, replace(said, codigo_cidade=""), palavras, cep_register)
+        dito = replace(dito, candidates=(*dito.candidates, *address.candidates), doubts=(*dito.doubts, *address.doubts))
+    places = [c.valor for c in dito.candidates if c.campo is Campo.ENDERECO]
+    places += [d.trecho for d in dito.doubts if d.campo is Campo.ENDERECO]
+    elsewhere = next((at for each in places if (at := read_address(each).estado) not in {"", uf}), None)
+    if not uf or elsewhere is None:
+        return dito
+    doubt = Doubt(Campo.ENDERECO, Motivo.NAO_CABE, places[0], texts.outro_estado(elsewhere, uf))
+    candidates = tuple(c for c in dito.candidates if c.campo is not Campo.ENDERECO)
+    doubts = (*(d for d in dito.doubts if d.campo is not Campo.ENDERECO), doubt)
+    return replace(dito, candidates=candidates, doubts=doubts)
+
+
 async def with_place(
     dito: Informou, rascunho: Rascunho, servicos: Sequence[Servico], cep_register: CepLookup
 ) -> Informou:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
 
 from extractor.text.numerals import find
-from state_machine.goods import COLUNAS, ENTREGA, Item, Produto, ProdutoInvalido, itens, preco, quantidade
+from state_machine.goods import COLUNAS, Item, Produto, ProdutoInvalido, itens, preco, quantidade
 from state_machine.values.text import plain
 
 _READ: Final = 4000  # characters
@@ -44,6 +45,18 @@ _NO_PRODUCT: Final = frozenset(
     | {"meses", "ano", "anos", "h", "cpf", "cnpj"}
 )
 _EACH: Final = frozenset({"cada", "unidade", "unitario", "und", "un"})
+_COST: Final = frozenset({"custa", "custam", "custou", "custaram"})  # a price behind it is one unit's
+_CAME: Final = _COST | {"saiu", "sairam", "sai", "ficou", "ficaram", "fica", "foi", "foram", "era", "e"}
+_CHANGED: Final = frozenset(
+    {"troca", "trocar", "troque", "muda", "mudar", "mude", "altera", "altere", "deixa", "passa"}
+)
+_TO: Final = frozenset({"pra", "para", "por", "em"})
+_ARE: Final = frozenset({"sao", "era", "eram", "foi", "foram", "e", ":", "="})
+_OPENING: Final = frozenset(
+    {"nao", "opa", "ops", "errei", "na", "verdade", "alias", "desculpa", "digo", "ah", "so", "apenas", ",", ".", "!"}
+    | {"bota", "poe", "coloca", "quero"}
+)
+_CLOSING: Final = frozenset({"na", "verdade", "so", "apenas", "ao", "todo", "no", "total", ".", "!", ",", *_UNITS})
 _ALIKE: Final = 88.0  # of 100, of a word that is mistyped
 _MISTYPED: Final = 4  # letters; shorter words are the same or others
 _SMALL: Final = 1000  # a number below it, beside a product, may be how many
@@ -65,6 +78,7 @@ class Dito:
     soltos: tuple[str, ...] = ()
     quantos: tuple[Decimal, ...] = ()  # that the words name
     relativo: bool = False  # they say what becomes of items that stood
+    pergunta: str = ""  # what is to be asked in our words, without its question mark
 
 
 class _Word(NamedTuple):
@@ -265,6 +279,9 @@ def _clear(
     if len(said.produtos) > 1:
         return words
     if not said.counted:
+        quantos, until = _becomes(tokens, said, known) if produto.codigo in stood else (None, end)
+        if quantos is not None:
+            return _Named(produto, quantos, None, "set", said.inicio, until)
         if led in _GONE - {"menos"}:
             return _Named(produto, None, None, "take", said.inicio, end)
         if price is not None and produto.codigo in stood and led not in _UNSURE:
@@ -277,6 +294,23 @@ def _clear(
         return _said(tokens, said.inicio, stray)
     como = "take" if led in _GONE else "add" if led in _ADDED or led == "+" else "set"
     return _Named(produto, said.quantos, price, como, said.inicio, end)
+
+
+def _becomes(tokens: Sequence[_Word], said: _Mention, known: _Known) -> tuple[Decimal | None, int]:
+    """Return how many there are of a product that stood, told behind its name: "troca a camiseta por 2"."""
+    at, changed = said.fim, said.led in _CHANGED
+    while at < len(tokens) and tokens[at].text in (_TO if changed else _ARE):
+        at += 1
+    if at == said.fim or at >= len(tokens) or not tokens[at].number or (tokens[at].value or _SMALL) >= _SMALL:
+        return None, said.fim
+    after = at + 1
+    while after < len(tokens) and tokens[after].text in _UNITS:
+        after += 1
+    ends = after >= len(tokens) or tokens[after].text in {",", ";", ".", "!", "\n", "e", "mais"}
+    value = tokens[at].value
+    if not ends or value is None or value != value.to_integral_value():
+        return None, said.fim
+    return (None, said.fim) if _product(tokens, _skip(tokens, after), known) and after == at + 1 else (value, after)
 
 
 def _lead(tokens: Sequence[_Word], start: int, floor: int) -> str:
@@ -389,6 +423,9 @@ def _phrase(tokens: Sequence[_Word], start: int) -> Iterator[str]:
 def _price(tokens: Sequence[_Word], at: int) -> tuple[Decimal | None, int]:
     """Return what one unit costs, where the words behind a product say it: "a 10", "por R$ 10 cada"."""
     to = at
+    while to < len(tokens) and tokens[to].text in _CAME:
+        to += 1
+    costs, at = _said(tokens, to - 1, to) in _COST and to > at, to
     while to < len(tokens) and tokens[to].text in {"a", "por", "r$", "no", "valor", "de"}:
         to += 1
     if to >= len(tokens) or tokens[to].value is None:
@@ -397,7 +434,7 @@ def _price(tokens: Sequence[_Word], at: int) -> tuple[Decimal | None, int]:
     while end < len(tokens) and tokens[end].text in {"reais", "real", "a", "por"}:
         end += 1
     each = end < len(tokens) and tokens[end].text in _EACH
-    if not each and (to == at or tokens[at].text != "a"):
+    if not each and not costs and (to == at or tokens[at].text != "a"):
         return None, at  # "por 30" may be all of them together
     try:
         return preco(f"{tokens[to].value:.4f}".rstrip("0").rstrip(".")), end + each
@@ -422,6 +459,122 @@ def _same(said: str, name: str) -> bool:
     return min(len(said), len(name)) >= _MISTYPED and fuzz.ratio(said, name) >= _ALIKE
 
 
+def read_alone(texto: str, antes: Sequence[Item]) -> Dito | None:
+    """Return what a number alone ("não, é 3") makes of the one item that stands, or asks of which; else ``None``."""
+    tokens = _tokens(plain(texto, _READ))
+    at = 0
+    while at < len(tokens) and (tokens[at].text in _OPENING or tokens[at].text in _ARE):
+        at += 1
+    led = tokens[at].text if at < len(tokens) else ""
+    como = "take" if led in _GONE else "add" if led in _ADDED else "set"
+    at += como != "set"
+    amount = _amount(tokens, at) if at < len(tokens) and (at or como != "set") else None
+    if not amount or (quantos := amount[0]) is None or quantos >= _SMALL or _MONEY.search(texto) or not antes:
+        return None
+    if any(word.text not in _CLOSING for word in tokens[amount[1] :]):
+        return None
+    if len(antes) > 1:
+        return Dito(tuple(antes), (), pergunta=f"{quantos:f} de qual produto?")
+    [item] = antes
+    try:
+        made = _item(_Named(item, quantos, None, como, 0, 0), item)
+    except ProdutoInvalido as error:
+        return Dito(tuple(antes), (), pergunta=str(error))
+    return Dito(itens([made]) if made else (), todos=True, quantos=(quantos,), relativo=como != "set")
+
+
+def has_number(texto: str) -> bool:
+    """Tell whether words have a number in them, in figures or words."""
+    return any(word.number for word in _tokens(plain(texto, _READ)))
+
+
+_MONEY: Final = re.compile(r"(?i)r\$|\breais\b|\breal\b|\d[,.]\d\d(?!\d)|%")
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Some of what is no product of the company's: ``texto`` is what it may be called, ``dito`` the words."""
+
+    texto: str
+    preco: Decimal | None
+    dito: str
+
+
+def read_unknown(texto: str, produtos: Collection[Produto]) -> tuple[Unknown, ...]:
+    """Return what words count that is none of the products: "2 canetas a 3,50"; ``preco`` where one unit's is told."""
+    whole = _STREET.split(" ".join(texto.split()), 1)[0]
+    tokens = _tokens(folded := plain(whole, _READ))
+    known = [(produto, _words(plain(produto.texto, _READ))) for produto in produtos]
+    found: list[Unknown] = []
+    at = 0
+    while at < len(tokens):
+        if (named := _named(tokens, at, known)) is not None:
+            at = named[1]
+            continue
+        amount = _amount(tokens, at)
+        if amount is None:
+            at += 1
+            continue
+        start = _skip(tokens, amount[1])
+        words = list(takewhile("em".__ne__, _phrase(tokens, start)))
+        article = amount[0] == 1 and (tokens[at].spelled or tokens[at].text == "uma")
+        before = _said(tokens, at - 1, at)
+        if before in _NUMBERED or (article and before not in {"de", "e", "mais", "+", ","}):
+            at = amount[1]
+            continue
+        counts = amount[0] is not None and amount[0] < _SMALL and amount[0] == amount[0].to_integral_value()
+        goods = words and words[0] not in _NO_PRODUCT and words[0] not in _NEVER and len(words[0]) > 1
+        if not counts or not goods or _product(tokens, start, known) is not None:
+            at = amount[1]
+            continue
+        end = start + len(words)
+        custa, end = _price(tokens, end)
+        said = _as_written(whole, folded, words)
+        name = said if amount[0] == 1 else _one_of(said)
+        costs = f" a {custa:.2f}".replace(".", ",") if custa is not None else ""
+        found.append(Unknown(name[:1].upper() + name[1:], custa, f"{amount[0]:f} {said}{costs}"))
+        at = end
+    return tuple(found)
+
+
+_STREET: Final = re.compile(r"(?i)\b(?:rua|r\.|av\.?|avenida|alameda|pra[çc]a|travessa|rodovia|quadra|cep)\s")
+_NEVER: Final = frozenset(
+    {"reais", "real", "mil", "por", "via", "vias", "pessoa", "pessoas", "semana", "semanas", "min", "minuto", "minutos"}
+    | {"servico", "servicos", "em", "que", "cliente", "clientes", "outra", "outras", "outro", "dela", "dele", "essa"}
+    | {"produto", "produtos", "item", "itens", "coisa", "coisas", "esse", "r", "k", "conto", "contos", "pila", "pilas"}
+    | {"janeiro", "fevereiro", "marco", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro", "novembro"}
+    | {"dezembro", "hoje", "ontem", "amanha", "momento", "minutinho", "pergunta", "segundo"}
+    | {"unica", "unico", "mesma", "ultima", "pagamento", "cep", "rua", "avenida", "andar", "sala"}
+)
+_NUMBERED: Final = frozenset(
+    {"nota", "dia", "numero", "n", "ncm", "cep", "sala", "apto", "qd", "lote", "km", "r$", "as"}
+)
+_SAME_IN_PLURAL: Final = frozenset({"lapis", "tenis", "oculos", "onibus", "pires", "virus", "atlas", "gas", "mais"})
+_WRITTEN_PLURALS: Final = (
+    *(("ões", "ão"), ("ães", "ão"), ("ãos", "ão"), ("éis", "el"), ("óis", "ol"), ("uis", "ul"), ("dores", "dor")),
+    *(("tores", "tor"), ("lores", "lor"), ("ares", "ar"), ("eres", "er"), ("zes", "z")),
+)
+
+
+def _as_written(whole: str, folded: str, words: Sequence[str]) -> str:
+    said = " ".join(words)
+    at = folded.find(said) if len(folded) == len(whole) else -1
+    return whole[at : at + len(said)].lower() if at >= 0 else said
+
+
+def _one_of(said: str) -> str:
+    """Return the name of one: "bolos de pote" are a "bolo de pote"; what is behind "de" stays."""
+    first, joint, rest = said.partition(" de ")
+    return " ".join(map(_without_plural, first.split())) + joint + rest
+
+
+def _without_plural(word: str) -> str:
+    for plural, one in _WRITTEN_PLURALS:
+        if word.endswith(plural):
+            return word[: -len(plural)] + one
+    return word if plain(word, _READ) in _SAME_IN_PLURAL else _singular(word)
+
+
 def names_one(texto: str, produto: str) -> bool:
     """Tell whether words have the whole name of a product in them."""
     tokens, words = _tokens(plain(texto, _READ)), _words(plain(produto, _READ))
@@ -443,67 +596,3 @@ def is_money(texto: str, valor: str) -> bool:
         and (_said(tokens, at - 1, at) in {"r$", "por", "valor"} or _said(tokens, at + 1, at + 2) in {"reais", "real"})
         for at, word in enumerate(tokens)
     )
-
-
-_NAMELESS: Final = re.compile(
-    r"\bsem (?:o )?(?:cpf|nome|documento|identifica)|\bconsumidor (?:final|nao identificado)|"
-    r"\bnao (?:quis|quer|tem|deu) (?:dar |por |informar )?(?:o )?(?:cpf|nome na nota)"
-)
-_HANDED: Final = re.compile(r"\bem maos?\b|\bna hora\b|\bretirou\b|\blevou\b|\bnfc-?e\b|\bcupom\b|\bno balcao\b")
-_SENT: Final = re.compile(
-    r"\b(?:nao foi|nem) em maos?\b|\benvi(?:ei|ado|ada|o|ar)\b|\bcorreios?\b|\bmotoboy\b|\btransportadora\b|"
-    r"\bnf-?e\b"
-)
-_UNSAID: Final = r"(?<!\bnao )(?<!\bnao e )(?<!\bnao eh )(?<!\bnao era )(?<!\bnao foi )(?<!\bsem )(?<!\bnem )"
-_BROUGHT: Final = re.compile(
-    rf"{_UNSAID}(?:\bdelivery\b|\ba loja (?:entreg(?:a|ou)|leva)\b|\b(?:a gente entrega|nos entregamos)\b|"
-    r"\bentreg(?:a|o|uei|amos|ar)? (?:propria|da loja|(?:em|na|a) (?:casa|domicilio))\b)"
-)
-
-
-def read_model(texto: str) -> str | None:
-    """Return which invoice for goods words ask for ("nfe", "nfce", ``ENTREGA``), by its name or how the goods went."""
-    folded = plain(texto, _READ)
-    if _SENT.search(folded):
-        return "nfe"
-    if _BROUGHT.search(folded):
-        return ENTREGA
-    return "nfce" if _HANDED.search(folded) else None
-
-
-def is_nameless(texto: str) -> bool:
-    """Tell whether the consumer is to have no name on the invoice."""
-    return _NAMELESS.search(plain(texto, _READ)) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class NewProduct:
-    """A product that is named to be kept: ``preco`` as "12.00", ``ncm`` of 8 digits where it was said."""
-
-    texto: str
-    preco: str
-    ncm: str | None = None
-
-
-_KEEP: Final = re.compile(
-    r"^(?:por favor,? )?(?:cadastr(?:a|ar|e)|guarda|salva|adiciona|novo produto:?)\s+"
-    r"(?:(?:o|um|novo|meu) ){0,3}(?:produto:?\s+)?"
-    r"(?P<texto>[^\d\n][^\n]{0,119}?),?\s+(?:a|por|de|custa|preco)?\s*(?:r\$\s*)?(?P<preco>\d{1,7}(?:[.,]\d{1,2})?)"
-    r"\s*(?:reais|real)?(?:\s+(?:cada|a unidade))?(?:,?\s+ncm:?\s*(?P<ncm>[\d.]{8,10}))?\s*[.!]?$"
-)
-
-
-def read_new_product(texto: str) -> NewProduct | None:
-    """Return the product that words want kept ("cadastra bolo de pote 12 reais"), ``None`` for any other words."""
-    whole = " ".join(texto.split())
-    folded = plain(whole, _READ)
-    found = _KEEP.match(folded) if len(folded) == len(whole) else None
-    if found is None:
-        return None
-    try:
-        custa = preco(found["preco"].replace(".", ","))
-    except ProdutoInvalido:
-        return None
-    named = whole[found.start("texto") : found.end("texto")].strip()
-    ncm = re.sub(r"\D", "", found["ncm"]) if found["ncm"] else None
-    return NewProduct(named[:1].upper() + named[1:], f"{custa:.2f}", ncm)

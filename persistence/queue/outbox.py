@@ -220,6 +220,18 @@ async def file_again(connection: Connection, outbox_id: int, seconds: float) -> 
     return bool((await connection.execute(_FILE_AGAIN, {"_id": outbox_id, "_seconds": seconds})).rowcount)
 
 
+_SAID = sa.text("""
+SELECT mensagem->>'texto' FROM outbox WHERE conversa = :conversa AND criado_em > now() - interval '1 hour'
+    AND strpos(mensagem->>'texto', :words) > 0 ORDER BY id DESC LIMIT 1
+""")
+
+
+async def lately(connection: Connection, conversa: str, words: str) -> str | None:
+    """Return the newest message of the last hour that has these words in it, ``None`` where there is none."""
+    found: str | None = await connection.scalar(_SAID, {"conversa": conversa, "words": words})
+    return found
+
+
 async def seen(connection: Connection, sessao: Sessao) -> tuple[datetime | None, bool]:
     """Return when the summary, or the readings, of the session's revision first left for the user, ``None`` if never.
 

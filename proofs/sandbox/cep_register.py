@@ -19,6 +19,9 @@ _NAMES: Final = ("logradouro", "complemento", "bairro", "localidade", "uf", "ibg
 PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "01310100": ("Avenida Paulista", "de 612 a 1510 - lado par", "Bela Vista", "São Paulo", "SP", "3550308"),
     "80020310": ("Praça Tiradentes", "", "Centro", "Curitiba", "PR", "4106902"),
+    "74005010": ("Avenida Goiás", "", "Setor Central", "Goiânia", "GO", "5208707"),
+    "74003010": ("Praça Doutor Pedro Ludovico Teixeira", "", "Setor Central", "Goiânia", "GO", "5208707"),
+    "74505010": ("Avenida Vinte e Quatro de Outubro", "", "Setor Campinas", "Goiânia", "GO", "5208707"),
     "13990000": ("", "", "", "Espírito Santo do Pinhal", "SP", "3515186"),  # one for the whole town
 }
 

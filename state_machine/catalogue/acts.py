@@ -142,11 +142,12 @@ def depois() -> Mensagem:
     )
 
 
-def fora() -> Mensagem:
-    """Nothing for Prosa."""
+def fora(*, vende: bool = False) -> Mensagem:
+    """Nothing for Prosa; ``vende``: the company sells goods, and is told how a sale is said."""
+    venda = " De uma venda: _nota de 2 canecas em mãos_." if vende else ""
     return Mensagem(
-        "Isso eu não faço: por aqui só emito, consulto e cancelo notas.",
-        outras=("Isso fica fora do que eu faço. Por aqui, só notas fiscais.",),
+        f"Isso eu não faço: por aqui só emito, consulto e cancelo notas.{venda}",
+        outras=(f"Isso fica fora do que eu faço. Por aqui, só notas fiscais.{venda}",),
     )
 
 

@@ -29,6 +29,9 @@ APAGADA = "*Você apagou uma mensagem: tirei da nota o que só ela dizia.*\nConf
 _EXEMPLO = "_nota de 1.500 para 12.345.678/0001-95, consultoria de marketing_"  # a textbook CNPJ
 
 
+_EXEMPLO_DE_VENDA = "_nota de 2 canecas em mãos_"
+
+
 _REPETINDO = "_Repetindo:_ "
 
 
@@ -45,28 +48,37 @@ def formas(mensagem: Mensagem) -> tuple[Mensagem, ...]:
     return tuple(replace(mensagem, texto=texto, outras=()) for texto in dict.fromkeys((*textos, _REPETINDO + resto)))
 
 
-def saudacao() -> Mensagem:
-    """Greet and say the one thing that can be done here."""
+def _exemplos(*, vende: bool) -> str:
+    return f"{_EXEMPLO_DE_VENDA} (venda)\n{_EXEMPLO} (serviço)" if vende else _EXEMPLO
+
+
+def saudacao(*, vende: bool = False) -> Mensagem:
+    """Greet and say the one thing that can be done here; ``vende``: the company sells goods."""
+    exemplo = _exemplos(vende=vende)
     return Mensagem(
-        f"Oi! Eu emito sua nota. Me manda assim:\n{_EXEMPLO}",
+        f"Oi! Eu emito sua nota. Me manda assim:\n{exemplo}",
         outras=(
-            f"Para fazer uma nota, me manda assim:\n{_EXEMPLO}",
+            f"Para fazer uma nota, me manda assim:\n{exemplo}",
             "Se preferir falar com alguém, escreve _falar com uma pessoa_. Para uma nota: cliente, valor e serviço.",
         ),
     )
 
 
-def ajuda() -> Mensagem:
-    """Explain how an invoice is issued, corrected and given up."""
+def ajuda(*, vende: bool = False) -> Mensagem:
+    """Explain how an invoice is issued, corrected and given up; ``vende``: the company sells goods."""
+    exemplo = f"{_EXEMPLO_DE_VENDA} (venda) ou {_EXEMPLO} (serviço)" if vende else _EXEMPLO
+    pede = "produtos ou serviço" if vende else "cliente, valor e serviço"
+    produtos = "\n\nDos produtos: _meus produtos_, _cadastra caneca 35,00_, _muda o preço da caneca pra 40_."
     return Mensagem(
         "*Como funciona*\n"
-        f"1. Me manda os dados da nota, como: {_EXEMPLO}\n"
+        f"1. Me manda os dados da nota, como: {exemplo}\n"
         "2. Eu mostro um resumo. Só emito depois do seu *Confirmar*.\n"
         "3. Quando a nota sai, te mando o PDF e o XML.\n\n"
-        "Para mudar algo, é só dizer: _na verdade é 1.800_. Para desistir: _cancela_.\n\n"
-        "Das notas que já saíram: _status_, _minhas notas_, _segunda via_ e _cancelar nota 123_.",
+        f"Para mudar algo, é só dizer: _na verdade {'são 3' if vende else 'é 1.800'}_. Para desistir: _cancela_.\n\n"
+        "Das notas que já saíram: _status_, _minhas notas_, _segunda via_ e _cancelar nota 123_."
+        f"{produtos if vende else ''}",
         outras=(
-            f"Em resumo: me manda cliente, valor e serviço ({_EXEMPLO}), confere e toca em *Confirmar*.",
+            f"Em resumo: me manda {pede} ({exemplo}), confere e toca em *Confirmar*.",
             "Se ainda ficou dúvida, escreve _falar com uma pessoa_ ou me pergunta com outras palavras.",
         ),
     )

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from state_machine.catalogue.announcement import anotado
-from state_machine.catalogue.texts.address import ONDE, ONDE_E_QUANDO
+from state_machine.catalogue.texts.address import EXEMPLO, ONDE, ONDE_E_QUANDO, example_in
 from state_machine.goods import ENTREGA
-from state_machine.invoice.draft import ESCOLHA, LEITURA_MAX, Lido, Rascunho
+from state_machine.invoice.draft import ESCOLHA, LEITURA_MAX, VAZIO, Lido, Rascunho
 from state_machine.invoice.field_table import FIELDS, NAO, SIM, FieldKind, obrigatorios
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.session import Botao, Mensagem, Opcao, Sessao
-from state_machine.invoice.summary import BOTAO_MAX, legivel
+from state_machine.invoice.summary import BOTAO_MAX, botao_cancelar, legivel
 from state_machine.services.codes import Onde, dotted
-from state_machine.values.address import read_address
+from state_machine.values.address import city_of, read_address
 from state_machine.values.money import formata_brl
 from state_machine.values.text import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
@@ -293,7 +293,7 @@ def _duvida(campo: Campo, lido: Lido, degrau: int) -> str:
     motivo = lido.motivo or Motivo.AMBIGUO
     wordings = FIELDS[campo].doubts.get(motivo) or _DUVIDA[motivo]
     detalhe = apara(lido.detalhe or "", DETALHE_MAX).rstrip(".")
-    detalhe = f" {detalhe[0].upper()}{detalhe[1:]}." if detalhe else ""
+    detalhe = f" {detalhe[0].upper()}{detalhe[1:]}{'' if detalhe.endswith('?') else '.'}" if detalhe else ""
     escrito = apara(lido.escrito or "", TRECHO_MAX)
     texto = (*wordings, _TERCEIRA)[degrau].format(
         campo=FIELDS[campo].name,
@@ -303,7 +303,24 @@ def _duvida(campo: Campo, lido: Lido, degrau: int) -> str:
         confere=_CONFERE.get(sum(map(str.isalnum, escrito)), "Confere o CNPJ ou CPF com o cliente"),
         exemplo=FIELDS[campo].example,
     )
+    texto = texto.strip()
     return f"{texto} {OU_PESSOA}" if degrau == _COM_PESSOA else texto
+
+
+def _produto_novo(lido: Lido, degrau: int) -> tuple[str, tuple[Botao, ...]]:
+    """Say that something is no product yet, and how it becomes one; with the button that keeps it at its price."""
+    nome, custa = lido.nomes[0]
+    dito, falta = apara(lido.escrito or nome, TRECHO_MAX), f" {lido.detalhe}" if lido.detalhe else ""
+    achei = f"“{dito}” não está nos seus produtos."
+    curto = apara(nome, TRECHO_MAX)
+    fim = f"O resto está guardado.{falta}" if degrau < _COM_PESSOA else OU_PESSOA
+    if not custa:
+        pede = f"Quanto custa cada {curto.lower()}? Ou me manda o nome como está no cadastro (_meus produtos_ mostra)."
+        return f"{achei} {pede} {fim}", ()
+    titulo = inteiro if tamanho(inteiro := f"Cadastrar {nome}") <= BOTAO_MAX else "Cadastrar produto"
+    cadastra = Botao(f"produto:novo:{custa.replace('.', '')}:{curto}", titulo)
+    pede = f"Toca em *{titulo}* para guardar por {formata_brl(custa)}, ou me manda o nome como está no cadastro."
+    return f"{achei} {pede} {fim}", (cadastra,)
 
 
 def mesmo_assunto(antes: Rascunho, depois: Rascunho) -> bool:
@@ -343,6 +360,14 @@ def pergunta(sessao: Sessao, antes: Rascunho | None = None) -> Mensagem:
         return _mensagem(sessao, degrau, inicio, _falta(rascunho, degrau), marcas)
     lido, outros = rascunho.campo(campo), _outros(rascunho, campo)
     depois = [_marcas(antes, rascunho, outros) or _resto(outros)]
+    if campo is Campo.ITENS and lido.nomes:
+        texto, botoes = _produto_novo(lido, degrau)
+        return Mensagem(
+            _junto(inicio, texto, *depois), (*botoes, *([botao_pessoa(sessao)] if degrau == _COM_PESSOA else []))
+        )
+    if campo is Campo.ENDERECO and rascunho.itens != VAZIO and lido.motivo is Motivo.NAO_CABE and lido.detalhe:
+        texto = f"{lido.detalhe}. Desisto desta nota? Se o endereço for outro, é só me mandar."
+        return Mensagem(_junto(inicio, texto, *depois), (botao_cancelar(sessao),))
     if not lido.leituras:
         return _mensagem(sessao, degrau, inicio, _duvida(campo, lido, degrau), *depois)
     botoes, lista = opcoes(sessao, campo, com_pessoa=degrau == _COM_PESSOA)
@@ -378,7 +403,10 @@ def outro(sessao: Sessao, campo: Campo) -> Mensagem:
 
 
 def _mensagem(sessao: Sessao, degrau: int, inicio: str, *partes: str) -> Mensagem:
-    return Mensagem(_junto(inicio, *partes), (botao_pessoa(sessao),) if degrau == _COM_PESSOA else ())
+    texto = _junto(inicio, *partes)
+    if sessao.cidade and EXEMPLO in texto:
+        texto = texto.replace(EXEMPLO, example_in(str(city_of(sessao.cidade))))
+    return Mensagem(texto, (botao_pessoa(sessao),) if degrau == _COM_PESSOA else ())
 
 
 def _junto(inicio: str, texto: str, *depois: str) -> str:

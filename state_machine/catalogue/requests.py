@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -393,15 +394,15 @@ def mensagem(dito: str | Mensagem, *, em_aberto: bool) -> Mensagem:
     return replace(dito, texto=dito.texto + (_GUARDADA if em_aberto else ""))
 
 
+WHICH_CODE = "qual é o NCM?"  # in every message that asks for one
+
+
 def ask_ncm(texto: str, preco: str, codigos: Sequence[Ncm], *, em_aberto: bool) -> Mensagem:
     """Offer the codes that a product may have; its tax is not chosen by us."""
-    custa = f"*{apara(texto, _NOME_MAX)}*, {formata_brl(preco)}"
+    custa = f"*{apara(texto, _NOME_MAX)}*, {formata_brl(preco)}"  # ``read_asked`` takes it up
     ainda = "\n\nA nota aberta continua guardada." if em_aberto else ""
     if not codigos:
-        return Mensagem(
-            f"{custa}: qual é o NCM? A contabilidade sabe. Escreve: _cadastra {apara(texto, _NOME_MAX)} {preco} ncm "
-            f"19059090_.{ainda}"
-        )
+        return Mensagem(f"{custa}: qual é o NCM? A contabilidade sabe. Manda só ele: _ncm 19059090_.{ainda}")
     centavos = preco.replace(".", "")
     linhas = tuple(
         Opcao(
@@ -410,18 +411,71 @@ def ask_ncm(texto: str, preco: str, codigos: Sequence[Ncm], *, em_aberto: bool) 
         for each in codigos
     )
     return Mensagem(
-        f"{custa}: qual é o NCM? Se não for nenhum destes, manda junto: _… ncm 19059090_.{ainda}", (), linhas
+        f"{custa}: qual é o NCM? Se não for nenhum destes, manda só ele: _ncm 19059090_.{ainda}", (), linhas
     )
 
 
-def product_kept(produto: Produto) -> Mensagem:
+def product_kept(produto: Produto, *, em_aberto: bool = False) -> Mensagem:
     """The product is kept, and how an invoice for it is asked for."""
-    return Mensagem(
-        f"*{apara(produto.texto, _NOME_MAX)}* cadastrado: {formata_brl(produto.preco)}, NCM {produto.ncm}.\n"
-        f"Para a nota: _nota de 2 {apara(produto.texto, _NOME_MAX)} pra …, cpf …_."
-    )
+    kept = f"*{apara(produto.texto, _NOME_MAX)}* cadastrado: {formata_brl(produto.preco)}, NCM {produto.ncm}."
+    if em_aberto:
+        return Mensagem(kept)
+    return Mensagem(f"{kept}\nPara a nota: _nota de 2 {apara(produto.texto, _NOME_MAX)} pra …, cpf …_.")
 
 
 def product_refused(texto: str, porque: str) -> Mensagem:
     """The product is not kept, and why."""
     return Mensagem(f"Não guardei *{apara(texto, _NOME_MAX)}*: {porque}.")
+
+
+_PRODUTOS_MAX = 40  # of the company's that one message lists
+
+
+def product_list(produtos: Sequence[Produto], *, em_aberto: bool) -> Mensagem:
+    """Name the company's products with their prices, and how one more is kept."""
+    if not produtos:
+        return Mensagem("Ainda não há produtos no cadastro. Para guardar um: _cadastra caneca 35,00_.")
+    linhas = [f"• {apara(each.texto, _NOME_MAX)}: {formata_brl(each.preco)}" for each in produtos[:_PRODUTOS_MAX]]
+    resto = len(produtos) - len(linhas)
+    linhas += [f"… e mais {resto}; a lista inteira está com a equipe."] if resto else []
+    fim = "Outro: _cadastra chaveiro 10,00_. Outro preço: _muda o preço da caneca pra 40_."
+    return Mensagem("\n".join(["*Seus produtos*", *linhas, "", fim + (_GUARDADA if em_aberto else "")]))
+
+
+def price_changed(antes: Produto, depois: Produto, *, em_aberto: bool = False) -> Mensagem:
+    """A product costs another price from now on."""
+    dito = f"*{apara(antes.texto, _NOME_MAX)}*: de {formata_brl(antes.preco)} para {formata_brl(depois.preco)}"
+    return Mensagem(f"{dito} no cadastro.{_GUARDADA if em_aberto else ''}")
+
+
+def price_not_here() -> Mensagem:
+    """The note or the product that a button was about is there no more."""
+    return Mensagem("Isso já mudou, então não mexi em nada. Os preços de agora: escreve _meus produtos_.")
+
+
+def code_of_what(ncm: str) -> Mensagem:
+    """An NCM came alone, and nothing asked for one lately."""
+    return Mensagem(f"NCM {ncm} de qual produto? Manda junto: _cadastra chaveiro 10,00 ncm {ncm}_.")
+
+
+def ask_price_where(produto: Produto, preco: str) -> Mensagem:
+    """Ask whether a new price is this note's alone, while one with the product is open."""
+    alvo = f"{produto.codigo}:{preco.replace('.', '')}"
+    return Mensagem(
+        f"*{apara(produto.texto, _NOME_MAX)}* a {formata_brl(preco)}: só nesta nota, ou também no cadastro?",
+        (Botao(f"preco:{alvo}:nota", "Só nesta nota"), Botao(f"preco:{alvo}:cadastro", "No cadastro também")),
+    )
+
+
+_ASKED = re.compile(r"\*(?P<texto>[^*\n]+)\*, R\$\s(?P<preco>[\d.]+,\d\d): qual é o NCM\?")
+
+
+def read_asked(texto: str) -> tuple[str, str] | None:
+    """Return the product, and its price as "10.00", whose NCM a message of ours asks for; ``None`` for other messages.
+
+    A name that was cut is none.
+    """
+    found = _ASKED.search(texto)
+    if found is None or found["texto"].endswith("…"):
+        return None
+    return found["texto"], found["preco"].replace(".", "").replace(",", ".")

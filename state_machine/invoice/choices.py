@@ -171,7 +171,7 @@ def com_modelo(depois: Rascunho, mercado: Sequence[str]) -> Rascunho:
     """
     lido = depois.modelo
     if not depois.produtos:
-        return depois if lido == VAZIO else depois.com(Campo.MODELO, VAZIO)
+        return depois if lido == VAZIO or depois.itens != VAZIO else depois.com(Campo.MODELO, VAZIO)
     documento = depois.validado(Campo.DOCUMENTO)
     if documento is None and not depois.sem_nome:
         return depois

@@ -293,7 +293,8 @@ class Rascunho:
 def _dos_itens(lido: Lido) -> dict[str, Lido]:
     """Return amount and text as the items make them; none without items."""
     if lido.status is not StatusCampo.VALIDATED or lido.valor is None:
-        return dict.fromkeys((Campo.VALOR.value, Campo.DESCRICAO.value, Campo.MODELO.value), VAZIO)
+        gone = (Campo.VALOR, Campo.DESCRICAO) if lido != VAZIO else (Campo.VALOR, Campo.DESCRICAO, Campo.MODELO)
+        return dict.fromkeys((campo.value for campo in gone), VAZIO)  # how the goods went stays known
     produtos = goods.load(lido.valor)
     valor, texto = f"{goods.total(produtos):.2f}", goods.resumida(produtos)
     feito = replace(lido, origem=lido.origem or Origem.CADASTRO, confianca=Confianca.CERTA)
@@ -313,13 +314,15 @@ def ler(candidate: Candidate, escrita: Escrita | None = None) -> Lido:
         detalhe,
         mensagem=escrita.mensagem if escrita else None,
         escrita_em=escrita.em if escrita else None,
+        nomes=candidate.novos if status is StatusCampo.INVALID else (),
     )
 
 
 def _conferido(candidate: Candidate) -> tuple[StatusCampo, str | None, Motivo | None, str | None]:
     """Return how far the value is to be trusted, the value, why it is in doubt, and what of it."""
     if candidate.confianca is Confianca.DUVIDOSA:
-        return StatusCampo.INVALID, candidate.valor, Motivo.AMBIGUO, None
+        asked = Motivo.INCOMPLETO if candidate.detalhe else Motivo.AMBIGUO
+        return StatusCampo.INVALID, candidate.valor, asked, candidate.detalhe
     try:
         return StatusCampo.VALIDATED, FIELDS[candidate.campo].check(candidate.valor.strip()), None, None
     except DocumentoInvalido as erro:
@@ -491,6 +494,8 @@ def mudancas(antes: Rascunho, depois: Rascunho) -> tuple[tuple[Campo, str, str],
     """
     de_outrem = {Campo.NOME} if antes.cadastro or depois.cadastro else set()
     de_outrem |= {Campo.DESCRICAO} if antes.produtos and depois.produtos else set()
+    same = goods.resumida(antes.produtos) == goods.resumida(depois.produtos)  # only a price is another one
+    de_outrem |= {Campo.ITENS} if antes.produtos and same else set()
     lidos = zip(FIELDS, antes.lidos, depois.lidos, strict=True)
     outros = [c for c, velho, novo in lidos if velho is not novo and c not in de_outrem]
     pares = ((c, antes.validado(c), depois.validado(c)) for c in outros)

@@ -467,11 +467,12 @@ _ROWS: Final = (
         doubts={
             Motivo.AMBIGUO: (
                 (
-                    "Não fechei um produto.{li}{detalhe} Me manda ele como está no cadastro, ou com o preço de cada: "
-                    "_2 brigadeiros a 4,50_. Os outros estão guardados."
+                    "Não fechei um produto.{li} Me manda quantos são e o nome como está no cadastro: "
+                    "_2 brigadeiros a 4,50_. O resto está guardado."
                 ),
-                "Ainda não fechei este produto.{li}{detalhe} {exemplo}",
+                "Ainda não fechei este produto.{li} {exemplo}",
             ),
+            Motivo.INCOMPLETO: ("{detalhe} O resto está guardado.", "Ainda preciso saber:{detalhe} {exemplo}"),
         },
         prompt="produtos vendidos.",
         words=r"produtos?|itens",

@@ -50,7 +50,8 @@ class Candidate:
 
     ``valor`` is normalised text: a bare document ("12345678000195", "12ABC34501DE35"), money as "1500.00", a month as
     "2026-10", a day as "2026-10-31", anything else as the user would print it. ``trecho`` is the span it was read from,
-    verbatim.
+    verbatim. Of one in doubt ``detalhe`` is what is to be asked in our own words; ``novos`` are pairs of what is no
+    product of the company's yet and its price ("3.50", "" where none was said).
     """
 
     campo: Campo
@@ -58,6 +59,8 @@ class Candidate:
     trecho: str
     origem: Origem = Origem.REGRAS
     confianca: Confianca = Confianca.CERTA
+    detalhe: str | None = None
+    novos: tuple[tuple[str, str], ...] = ()
 
 
 class Motivo(StrEnum):

@@ -194,13 +194,16 @@ def _sem(sessao: Sessao) -> list[str]:
 def _cliente(rascunho: Rascunho) -> list[str]:
     documento = rascunho.validado(Campo.DOCUMENTO) or ""
     if not documento:
-        return ["Cliente: *consumidor sem nome*"]
+        nome = rascunho.validado(Campo.NOME)
+        fora = f" ({apara(nome, _NOME_MAX)} fica fora: sem CPF, a NFC-e não leva nome)" if nome else ""
+        return [f"Cliente: *consumidor sem nome*{fora}"]
     tipo = "CPF" if len(documento) == 11 else "CNPJ"  # noqa: PLR2004 - a CPF has 11 digits
     nome = rascunho.tomador_nome
     if nome:
         linhas = [f"Cliente: {apara(nome, _NOME_MAX)}"]
     else:
-        linhas = ["Cliente: *sem nome*. Se tiver, me manda: algumas prefeituras recusam sem."]
+        porque = "" if rascunho.produtos else ": algumas prefeituras recusam sem"
+        linhas = [f"Cliente: *sem nome*. Se tiver, me manda{porque}."]
     linhas.append(f"{tipo}: {formata_documento(documento)}")
     situacao = rascunho.cadastro.situacao if rascunho.cadastro else None
     if situacao not in {None, "", "ATIVA"}:

@@ -250,7 +250,9 @@ def pede_correcao(sessao: Sessao, evento: PediuCorrecao, agora: datetime) -> Dec
 
 def sauda(sessao: Sessao, evento: Evento, _agora: datetime) -> Decision:
     """Greet once: there is nothing yet to answer; then ask for what an invoice needs."""
-    saudacao = (evento.saudacao if isinstance(evento, Conversou) else None) or messages.saudacao()
+    saudacao = (evento.saudacao if isinstance(evento, Conversou) else None) or messages.saudacao(
+        vende=bool(sessao.mercado)
+    )
     mensagem = questions.insiste(sessao) if sessao.insistencias else saudacao
     return diz(replace(sessao, insistencias=sessao.insistencias + 1), mensagem)
 
@@ -281,7 +283,7 @@ def ajuda(sessao: Sessao, evento: PediuAjuda, agora: datetime) -> Decision:
     """
     if evento.retem:
         sessao = replace(sessao, revisao=sessao.revisao + 1, sem=evento.sem or sessao.sem)
-    resposta = evento.resposta or messages.ajuda()
+    resposta = evento.resposta or messages.ajuda(vende=bool(sessao.mercado))
     made = sessao.estado is Estado.AGUARDANDO_CONFIRMACAO and sessao.mostrado_em == agora
     if evento.aberto and made and not resposta.botoes:
         return diz(sessao, messages.com_o_resumo(sessao, resposta))  # a yes in words may answer an earlier one

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractor.fields.products import is_nameless, read_items, read_model, read_new_product
+from extractor.fields.products import read_alone, read_items, read_unknown
+from extractor.requests.products import (
+    as_order,
+    asks_for_list,
+    for_whom,
+    is_nameless,
+    read_code,
+    read_model,
+    read_new_price,
+    read_new_product,
+)
 from state_machine.goods import ENTREGA, Produto
 
 PRODUTOS = [
@@ -209,3 +219,128 @@ def test_a_new_product_is_named_with_its_price(words: str, expected: tuple[str, 
     """With its NCM where that is said."""
     read = read_new_product(words)
     assert (read and (read.texto, read.preco, read.ncm)) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("o brigadeiro saiu a 5", [("B2", "1", "5.00")]),
+        ("brigadeiro custou 5,50", [("B2", "1", "5.50")]),
+        ("troca o brigadeiro por 2", [("B2", "2", "4.50")]),
+        ("muda o brigadeiro pra 3", [("B2", "3", "4.50")]),
+        ("brigadeiro são 2", [("B2", "2", "4.50")]),
+        ("brigadeiro: 4", [("B2", "4", "4.50")]),
+        ("troca o brigadeiro por 2 e tira 1 bolo de pote", [("B1", "1", "12.00"), ("B2", "2", "4.50")]),
+    ],
+)
+def test_a_price_keeps_the_quantity_and_a_quantity_the_price(words: str, expected: list[tuple[str, str, str]]) -> None:
+    """Each of an item that stands."""
+    first = read_items("2 bolos de pote e 1 brigadeiro", PRODUTOS)
+    assert first is not None
+    read = read_items(words, PRODUTOS, first.itens)
+    assert read is not None
+    assert not read.fora
+    assert not read.soltos
+    made = [(item.codigo, str(item.quantidade), str(item.preco)) for item in read.itens]
+    assert set(expected) <= set(made)
+
+
+@pytest.mark.parametrize(
+    ("words", "quantity"),
+    [
+        ("não, é 3", "3"),
+        ("na verdade 4", "4"),
+        ("são três", "3"),
+        ("mais 2", "4"),
+        ("tira 1", "1"),
+        ("errei, são 5 un", "5"),
+    ],
+)
+def test_a_number_alone_is_of_the_one_item(words: str, quantity: str) -> None:
+    """Of two it is asked of which one."""
+    one = read_items("2 brigadeiros", PRODUTOS)
+    two = read_items("2 brigadeiros e 1 bolo de pote", PRODUTOS)
+    assert one is not None
+    assert two is not None
+    read = read_alone(words, one.itens)
+    assert read is not None
+    assert [str(item.quantidade) for item in read.itens] == [quantity]
+    asked = read_alone(words, two.itens)
+    assert asked is not None
+    assert "de qual produto" in asked.pergunta
+
+
+@pytest.mark.parametrize("words", ["não, é 3,50", "sim", "3", "é 30 reais", "não, é pra ana", "não, é 3 pães"])
+def test_other_words_are_no_number_alone(words: str) -> None:
+    """Money, a bare number and other things are none."""
+    one = read_items("2 brigadeiros", PRODUTOS)
+    assert one is not None
+    assert read_alone(words, one.itens) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("nota de 2 canetas em mãos", [("Caneta", None)]),
+        ("2 canetas a 3,50", [("Caneta", "3.50")]),
+        ("nota de 10 pães de mel a 4 cada e 2 brigadeiros", [("Pão de mel", "4.00")]),
+        ("1 camiseta azul pra bia", [("Camiseta azul", None)]),
+        ("2 apontadores e 3 lápis", [("Apontador", None), ("Lápis", None)]),
+        ("nota de 1.500 pra padaria, consultoria", []),
+        ("2 brigadeiros", []),
+        ("nota de 10 horas a 80", []),
+    ],
+)
+def test_what_is_no_product_is_named(words: str, expected: list[tuple[str, str | None]]) -> None:
+    """With the price that was said of one."""
+    read = read_unknown(words, PRODUTOS)
+    assert [(each.texto, None if each.preco is None else str(each.preco)) for each in read] == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("vendi 2 canecas pra Bia em mãos", "nota de 2 canecas pra Bia"),
+        ("vende 1 caneca, sem cpf, entregue em mãos", "nota de 1 caneca, sem cpf"),
+        ("posso vender 1 brigadeiro sem cpf?", "posso vender 1 brigadeiro sem cpf?"),
+        ("em mãos", "em mãos"),
+        ("consultoria", "consultoria"),
+    ],
+)
+def test_a_sale_that_is_told_is_an_order(words: str, expected: str) -> None:
+    """How the goods went is no part of a name."""
+    assert as_order(words) == expected
+
+
+def test_the_catalogue_is_spoken_of() -> None:
+    """A list, a code alone, another price."""
+    assert asks_for_list("quais produtos eu tenho?")
+    assert asks_for_list("meus produtos")
+    assert asks_for_list("lista de produtos")
+    assert not asks_for_list("nota de produtos pra maria")
+    assert read_code("ncm 7326.90.90") == read_code("73269090") == "73269090"
+    assert read_code("1234567") is None
+    for words in (
+        "muda o preço do brigadeiro pra 5",
+        "o preço do brigadeiro agora é R$ 5,00",
+        "brigadeiro agora custa 5",
+    ):
+        read = read_new_price(words, PRODUTOS)
+        assert read is not None, words
+        assert (read.produto.codigo, read.preco) == ("B2", "5.00")
+    assert read_new_price("muda o valor da nota pra 500", PRODUTOS) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("nota de 1 caneca e 2 camisetas pra Bia em mãos", "Bia"),
+        ("vendi 2 canecas para Ana Souza, cpf 1", "Ana Souza"),
+        ("nota de 2 canecas em mãos", None),
+        ("2 canecas pra viagem", None),
+        ("muda pra 2", None),
+    ],
+)
+def test_for_whom_a_sale_is(words: str, name: str | None) -> None:
+    """Whom the words name behind "pra"."""
+    assert for_whom(words) == name

@@ -582,7 +582,7 @@ async def _social(fala: Fala) -> Mensagem | None:
 
 
 async def _fora(fala: Fala) -> Mensagem | None:
-    return None if names_customer(fala.dita.dados) else textos.fora()
+    return None if names_customer(fala.dita.dados) else textos.fora(vende=bool(fala.memory.empresa.mercado))
 
 
 _ALWAYS: Final = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from functools import partial
 
 import structlog
@@ -18,7 +19,18 @@ from bot.orders.accept import Door
 from bot.subjects.invoice.plan import Plano
 from extractor.amounts.reckoned import chosen, wants_former
 from extractor.contract import Ato
-from extractor.fields.products import Dito, is_money, is_nameless, is_one, names_one, read_items, read_model
+from extractor.fields.products import (
+    Dito,
+    Unknown,
+    has_number,
+    is_money,
+    is_one,
+    names_one,
+    read_alone,
+    read_items,
+    read_unknown,
+)
+from extractor.requests.products import as_order, for_whom, is_nameless, is_service, read_model, read_price
 from extractor.requests.yes_no import is_no as says_no
 from extractor.requests.yes_no import is_yes as says_yes
 from extractor.requests.yes_no import numbered_answer, worded_answer
@@ -62,7 +74,7 @@ from state_machine.protocol.channel import ATTEMPTS, TipoDocumento
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.services.codes import Servico
 from state_machine.values.money import formata_brl
-from state_machine.values.text import plain
+from state_machine.values.text import apara, plain
 
 _WORDED = frozenset({Campo.DESCRICAO, Campo.NOME})  # what words without a number are read as
 _SEVERAL = 2  # codes among which there is something to choose
@@ -188,6 +200,7 @@ def as_service(
 
 
 _WORDS = 200  # characters of an answer to yes or no
+_QUOTED = 80  # UTF-16 units of what is quoted back
 _OF_ITEMS = frozenset({Campo.VALOR, Campo.DESCRICAO})  # of goods they follow from the items
 
 
@@ -203,14 +216,11 @@ def as_goods(
         evento, Informou | Conversou | Confirmou | Negou | PediuCorrecao | PediuAjuda
     ):
         return evento
-    modelo = _model_said(rascunho, pendente, palavras.texto)
-    stood = rascunho.itens.valor
-    dito = read_items(palavras.texto, produtos, load(stood) if stood and stood != NENHUM else ())
+    texto = palavras.texto
+    modelo = _model_said(rascunho, pendente, texto)
     informa = evento if isinstance(evento, Informou) else Informou(escritas=palavras.escritas)
-    dito = _with_loose(dito, rascunho, evento) if dito else None
-    if dito is None and pendente in {None, Campo.ITENS} and (sobra := _of_no_product(rascunho, informa)):
-        dito = Dito(rascunho.produtos, sobra)
-    if dito is None or not (dito.todos or dito.fora):
+    dito, novos = _goods_said(evento, informa, rascunho, pendente, texto, produtos)
+    if dito is None or not (dito.todos or dito.fora or dito.pergunta or novos):
         if rascunho.itens == VAZIO:
             return evento
         outros = tuple(c for c in informa.candidates if c.campo not in _OF_ITEMS or rascunho.produtos)
@@ -222,19 +232,127 @@ def as_goods(
             doubts = tuple(each for each in _of_others(informa) if each.campo not in gone)
             return replace(informa, candidates=(*kept, modelo), doubts=doubts, clear=informa.clear | gone)
         return evento
-    fora = [*dito.fora, *_unexplained(informa, dito, palavras.texto)]
-    certeza = Confianca.DUVIDOSA if fora or not dito.itens else Confianca.CERTA
-    trecho = "; ".join(fora) or palavras.texto
-    lidos = [Candidate(Campo.ITENS, dump(dito.itens), trecho, Origem.CADASTRO, certeza)] if dito.itens or fora else []
-    if not dito.itens and not fora:  # all of them were taken away
+    asked = [dito.pergunta] if dito.pergunta else []
+    asked += [each for each in dito.fora if ": " in each and " : " not in each]  # why it fits no invoice
+    asked += _unexplained(informa, dito, texto, novos)
+    fora = [*(each.dito for each in novos), *(each for each in dito.fora if each not in asked)]
+    doubtful = bool(fora or asked) or not dito.itens
+    certeza = Confianca.DUVIDOSA if doubtful else Confianca.CERTA
+    if novos and (others := fora[len(novos) :]):
+        asked.append(f"também não fechei “{'; '.join(others)}”")
+    lidos = Candidate(
+        Campo.ITENS,
+        dump(dito.itens),
+        "; ".join(fora) or texto,
+        Origem.CADASTRO,
+        certeza,
+        "; ".join(asked) if asked and (novos or not fora) else None,
+        tuple((each.texto, "" if each.preco is None else f"{each.preco:.2f}") for each in novos),
+    )
+    if not dito.itens and not fora and not asked:  # all of them were taken away
         return replace(informa, clear=informa.clear | {Campo.ITENS}, doubts=_of_others(informa))
     ditos = [c for c in informa.candidates if c.campo not in _OF_ITEMS]
+    if (nome := for_whom(texto)) and not _fields(informa) & {Campo.NOME, Campo.DOCUMENTO}:
+        ditos.append(Candidate(Campo.NOME, nome, nome))
     return replace(
         informa,
-        candidates=(*ditos, *lidos, *([modelo] if modelo else [])),
+        candidates=(*ditos, lidos, *([modelo] if modelo else [])),
         doubts=_of_others(informa),
         clear=informa.clear - _OF_ITEMS,
     )
+
+
+def _goods_said(
+    evento: Evento,
+    informa: Informou,
+    rascunho: Rascunho,
+    pendente: Campo | None,
+    texto: str,
+    produtos: Sequence[Produto],
+) -> tuple[Dito | None, tuple[Unknown, ...]]:
+    """Return what words say of the items, ``None`` for nothing, and what they count that is no product yet."""
+    stood = rascunho.itens.valor
+    antes = load(stood) if stood and stood != NENHUM else ()
+    dito = read_items(texto, produtos, antes)
+    dito = _with_loose(dito, rascunho, evento) if dito else None
+    if dito is None and pendente is not Campo.ENDERECO:
+        dito = _answered(rascunho, pendente, texto, produtos) or read_alone(texto, rascunho.produtos)
+    novos = _unknown(rascunho, pendente, texto, produtos, dito) if not isinstance(evento, PediuAjuda) else ()
+    if novos:
+        return _beside_new(dito or Dito(antes), novos), novos
+    if dito is None and pendente in {None, Campo.ITENS} and (sobra := _of_no_product(rascunho, informa)):
+        dito = Dito(rascunho.produtos, pergunta=sobra)
+    if dito is None and rascunho.produtos and isinstance(evento, Negou | PediuCorrecao) and has_number(texto):
+        dito = Dito(rascunho.produtos, pergunta=f"“{apara(texto, _QUOTED)}” é de qual produto?")
+    return dito, novos
+
+
+_SAYS_NEW = frozenset({None, Campo.ITENS, Campo.DOCUMENTO, Campo.MODELO})  # beside these questions goods are counted
+
+
+def _unknown(
+    rascunho: Rascunho, pendente: Campo | None, texto: str, produtos: Sequence[Produto], dito: Dito | None
+) -> tuple[Unknown, ...]:
+    """Return what is counted that is no product yet, where the words are about goods at all.
+
+    Without any sign of goods a price of each one makes them such, unless they are a work's.
+    """
+    if pendente not in _SAYS_NEW or "?" in texto:
+        return ()
+    novos = read_unknown(texto, produtos)
+    sold = rascunho.itens != VAZIO or pendente is Campo.ITENS or as_order(texto) != texto
+    if sold or (dito is not None and dito.todos) or read_model(texto) or is_nameless(texto):
+        return () if is_service(texto) else novos
+    return tuple(each for each in novos if each.preco is not None and not is_service(f"{texto} {each.texto}"))
+
+
+def _beside_new(dito: Dito, novos: Sequence[Unknown]) -> Dito:
+    """Return what words say without what they say of products that are none yet."""
+    names = [plain(each.dito, _WORDS) for each in novos]
+    fora = tuple(
+        each for each in dito.fora if not any(name.startswith(each) or each.startswith(name) for name in names)
+    )
+    return replace(dito, fora=fora)
+
+
+def _answered(rascunho: Rascunho, pendente: Campo | None, texto: str, produtos: Sequence[Produto]) -> Dito | None:
+    """Return what a number or a price alone says of the one product that is asked about."""
+    lido = rascunho.itens
+    if pendente is not Campo.ITENS or lido.valor is None or (custa := read_price(texto)) is None:
+        return None
+    antes = load(lido.valor) if lido.valor != NENHUM else ()
+    if lido.nomes or not lido.escrito:
+        return None
+    asked = read_items(lido.escrito, produtos, antes)
+    if asked is None or len(asked.soltos) != 1 or asked.todos:
+        return None
+    return read_items(f"{custa} {asked.soltos[0]}", produtos, antes)
+
+
+def priced(rascunho: Rascunho, texto: str) -> Informou | None:
+    """Return the price alone that answers what one of a new product costs, ``None`` for other words."""
+    lido = rascunho.itens
+    custa = read_price(texto) if lido.nomes and not lido.nomes[0][1] else None
+    if custa is None or lido.valor is None:
+        return None
+    (nome, _), *outros = lido.nomes
+    escrito = (lido.escrito or "").split("; ")
+    trecho = "; ".join([f"{escrito[0]} a {custa}", *escrito[1:]])
+    preco = f"{Decimal(custa.replace(',', '.')):.2f}"
+    novos = ((nome, preco), *outros)
+    return Informou(
+        (Candidate(Campo.ITENS, lido.valor, trecho, Origem.CADASTRO, Confianca.DUVIDOSA, lido.detalhe, novos),)
+    )
+
+
+def with_kept(rascunho: Rascunho, produtos: Sequence[Produto]) -> Informou | None:
+    """Return items in doubt as the company's products explain them now, ``None`` where they are in no such doubt."""
+    lido = rascunho.itens
+    if not lido.nomes or not lido.escrito or lido.valor is None:
+        return None
+    antes = replace(rascunho, itens=replace(lido, nomes=(), escrito=None))
+    feito = as_goods(Informou(), antes, Campo.ITENS, Palavras(lido.escrito.replace("; ", " e "), None, ()), produtos)
+    return feito if isinstance(feito, Informou) and feito.candidates else None
 
 
 def orders_goods(dita: Utterance, palavras: Palavras, produtos: Sequence[Produto]) -> Informou | None:
@@ -247,7 +365,8 @@ def orders_goods(dita: Utterance, palavras: Palavras, produtos: Sequence[Produto
         return None
     dito = read_items(palavras.texto, produtos)
     said = dito is not None and dito.itens and _model_said(Rascunho(), None, palavras.texto)
-    return Informou(escritas=palavras.escritas) if said else None
+    new = _unknown(Rascunho(), None, palavras.texto, produtos, dito)
+    return Informou(escritas=palavras.escritas) if said or new else None
 
 
 def _of_others(dito: Informou) -> tuple[Doubt, ...]:
@@ -282,21 +401,22 @@ def as_goods_edited(evento: Editou, rascunho: Rascunho, produtos: Sequence[Produ
     read = read_items(texto, produtos, antes.produtos)
     if not isinstance(feito, Informou) or ordered or read is None or not read.relativo:
         return replace(evento, dito=feito if isinstance(feito, Informou) else dito)
-    duvida = Candidate(Campo.ITENS, dump(antes.produtos), f"{texto}: quantos ao todo?", Origem.CADASTRO)
+    asked = f"“{texto}”: quantos são ao todo?"
+    duvida = Candidate(Campo.ITENS, dump(antes.produtos), texto, Origem.CADASTRO, Confianca.DUVIDOSA, asked)
     outros = (c for c in feito.candidates if c.campo is not Campo.ITENS)
-    return replace(evento, dito=replace(feito, candidates=(*outros, replace(duvida, confianca=Confianca.DUVIDOSA))))
+    return replace(evento, dito=replace(feito, candidates=(*outros, duvida)))
 
 
-def _of_no_product(rascunho: Rascunho, informa: Informou) -> tuple[str, ...]:
-    """Return the numbers and amounts that words tell of items that stand without naming one."""
+def _of_no_product(rascunho: Rascunho, informa: Informou) -> str:
+    """Ask of the numbers and amounts that words tell of items that stand without naming one; empty: there are none."""
     if not rascunho.produtos:
-        return ()
-    said = tuple(f"{duvida.trecho}: de qual produto?" for duvida in informa.doubts if duvida.campo is Campo.VALOR)
-    return said or tuple(_unexplained(informa, Dito(rascunho.produtos), ""))
+        return ""
+    said = [f"“{duvida.trecho}” é de qual produto?" for duvida in informa.doubts if duvida.campo is Campo.VALOR]
+    return " ".join(said or _unexplained(informa, Dito(rascunho.produtos), "", ()))
 
 
 def _with_loose(dito: Dito, rascunho: Rascunho, evento: Evento) -> Dito:
-    """Return products without a quantity as not clear, where they are said beside items, or are what is invoiced."""
+    """Return products without a quantity as asked about, where they are said beside items, or are what is invoiced."""
     ditos = evento.candidates if isinstance(evento, Informou) else ()
     texts = {c.campo: plain(c.valor, _WORDS) for c in ditos if c.campo in {Campo.NOME, Campo.DESCRICAO}}
     beside = dito.todos or dito.fora or rascunho.itens != VAZIO
@@ -306,18 +426,23 @@ def _with_loose(dito: Dito, rascunho: Rascunho, evento: Evento) -> Dito:
         for each in dito.soltos
         if not names_one(texts.get(Campo.NOME, ""), each) and (beside or is_one(texts.get(Campo.DESCRICAO, ""), each))
     ]
-    return replace(dito, fora=(*dito.fora, *(f"quantos de {each}?" for each in sobra)))
+    return replace(dito, pergunta=f"quantos de {', '.join(sobra)}?" if sobra else "")
 
 
-def _unexplained(informa: Informou, dito: Dito, texto: str) -> list[str]:
-    """Return what was said of amounts that neither the items' sum nor a price or quantity of them explains."""
+def _unexplained(informa: Informou, dito: Dito, texto: str, novos: Sequence[Unknown]) -> list[str]:
+    """Ask of amounts that neither the items' sum nor a price or quantity of them explains."""
     known = {f"{total(dito.itens):.2f}", *(f"{item.total:.2f}" for item in dito.itens)}
     known |= {f"{item.preco:.2f}" for item in dito.itens}
     counted = {f"{each:.2f}" for each in (*dito.quantos, *(item.quantidade for item in dito.itens))}
     said = {c.valor for c in informa.candidates if c.campo is Campo.VALOR}
     known |= {each for each in counted if not is_money(texto, each)}
+    if novos:  # their prices are told with them
+        return []
     soma = formata_brl(total(dito.itens)) if dito.itens else ""
-    return [f"{formata_brl(valor)}, e pelos preços guardados dá {soma}" for valor in sorted(said - known)]
+    return [
+        f"li {formata_brl(valor)}, e pelos preços guardados dá {soma}: qual é o preço de cada?"
+        for valor in sorted(said - known)
+    ]
 
 
 def _fields(dito: Informou) -> set[Campo]:

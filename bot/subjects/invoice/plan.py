@@ -425,6 +425,10 @@ async def _goes_on(antiga: Sessao, evento: Evento, memory: Memory) -> Plano:
     return Plano(eventos, origem=origem)
 
 
+def _greeting(memory: Memory) -> Mensagem:
+    return messages.saudacao(vende=bool(memory.empresa.mercado))
+
+
 async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> Plano:
     """Words while no invoice waits for the user: most open a new session, some only refer to the last one."""
     ultima, quando = await memory.latest() or (None, None)
@@ -433,7 +437,7 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
         return await _goes_on(ultima, evento, memory)
     match evento:
         case PediuAjuda():
-            return Plano(resposta=messages.ajuda())
+            return Plano(resposta=messages.ajuda(vende=bool(memory.empresa.mercado)))
         case Informou() if not (evento.candidates or evento.doubts):
             return Plano(resposta=messages.nada_a_confirmar())  # a field is called wrong, and no invoice is open
         case Informou():
@@ -445,7 +449,7 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
         case _ if ultima and ultima.estado is Estado.PROCESSANDO and await memory.stopped(ultima):
             return Plano(resposta=messages.ainda_quer(ultima))  # words decide nothing here: the buttons do
         case Conversou() if not recente:
-            return Plano((Abriu(), Conversou(await with_offer(memory, messages.saudacao()))))
+            return Plano((Abriu(), Conversou(await with_offer(memory, _greeting(memory)))))
         case Confirmou() | Conversou() if ultima and recente and await lapsed(ultima, memory):
             return Plano(resposta=messages.expirada(ultima.sessao_id))
         case _ if recente and ultima and ultima.estado is Estado.PROCESSANDO:

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from bot.budgets import Voice
 from bot.conversation.inbound import Chegada, Edicao, Entrada, Outro, Palavras, joined
-from bot.conversation.memory import ConversationMemory, as_address, with_place
+from bot.conversation.memory import ConversationMemory, as_address, with_delivery, with_place
 from bot.conversation.session_events import as_fit, of_company, replanned
 from bot.conversation.subject import Resources, RowHandler, Turn, as_cadastro, one_row
 from bot.loops.jobs import Deadline
@@ -44,9 +44,11 @@ from bot.subjects.invoice.facts import (
     may_have_issued,
     needs_right,
     orders_goods,
+    priced,
 )
 from bot.subjects.invoice.plan import Plano, decides, plan
 from extractor.contract import Context, Extraction
+from extractor.requests.products import as_order
 from extractor.utterance import Utterance, corrections, understand
 from persistence.api import approvals
 from persistence.conversations import conversations, handoff, snapshots
@@ -108,6 +110,7 @@ class Reader:
                 sessao = without(sessao, original)
             case _:
                 return None
+        texto = as_order(texto) if empresa.mercado else texto
         key = [row.id for row in chegada.rows]
         kept = _load(chegada.rows[-1].interpretacao, key)
         if kept:
@@ -376,10 +379,12 @@ class Invoice:
             produtos = await goods.of_company(connection, empresa.id)
         if isinstance(evento, Editou):
             return as_goods_edited(evento, plano.rascunho, produtos)
+        if not isinstance(entrada, Palavras):
+            return evento
+        if entrada.proprias is None and (custa := priced(plano.rascunho, entrada.texto)) is not None:
+            return replace(custa, escritas=entrada.escritas)
         pendente = plano.alvo.pendente if plano.alvo else None
-        return (
-            as_goods(evento, plano.rascunho, pendente, entrada, produtos) if isinstance(entrada, Palavras) else evento
-        )
+        return as_goods(evento, plano.rascunho, pendente, entrada, produtos)
 
     async def _as_fit(self, eventos: list[Evento], plano: Plano, turn: Turn, agora: datetime) -> list[Evento]:
         empresa = turn.conversa.empresa
@@ -403,6 +408,9 @@ class Invoice:
         dito = await as_usual(self._r.database, empresa.id, dito)
         documento = documentos[-1] if documentos else plano.rascunho.validado(Campo.DOCUMENTO)
         dito = await with_place(dito, plano.rascunho, empresa.servicos, self._r.cep_register)
+        if empresa.comercio and empresa.comercio.endereco:
+            uf = empresa.comercio.endereco.estado
+            dito = await with_delivery(dito, plano.rascunho, uf, self._r.cep_register)
         faltam = {*plano.rascunho.faltam} - {c.campo for c in dito.candidates} - {Campo.DOCUMENTO}
         national = documentos and empresa.servicos  # of its last note stands where it was done, and who paid the ISS
         asks = documento and (faltam or national or (_has_places(empresa) and plano.rascunho.local == VAZIO))

@@ -55,6 +55,16 @@ _PARTES: Final = {  # of an address, with their articles
 }
 
 
+def outro_estado(uf: str, da_loja: str) -> str:
+    """Say that goods go to customers of the shop's state only."""
+    return f"Produto para {uf} eu ainda não emito, só para clientes de {da_loja}"
+
+
+def example_in(cidade: str) -> str:
+    """Return the example of an address in a city ("Goiânia/GO")."""
+    return f"Por exemplo: _Rua das Flores, 100, sala 2, Centro, {cidade}_, com o CEP."
+
+
 def sem_cep(cep: str) -> str:
     """Say that nobody knows a CEP."""
     return f"o CEP {cep[:5]}-{cep[5:]} não existe no serviço de CEP"

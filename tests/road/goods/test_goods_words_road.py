@@ -153,3 +153,100 @@ async def test_talk_of_what_is_no_product_or_no_sale_orders_nothing(road: Road, 
     answer = await person.say(words)
     assert "Brigadeiro" not in answer.text
     assert not [b for b in answer.buttons if b.title == "Confirmar"]
+
+
+async def test_a_product_that_is_none_yet_is_kept_and_its_order_goes_on(road: Road) -> None:
+    """At the price that was said, by a button and its NCM in a turn of its own; nothing of the order is lost."""
+    person = await _person(road)
+    asked = await person.say("vendi 2 canetas a 3,50 pra Bia em mãos")
+    assert "“2 canetas a 3,50”" in asked.text, asked.text
+    assert [button.title for button in asked.buttons] == ["Cadastrar Caneta"]
+    assert "qual é o NCM?" in (await person.press("Cadastrar Caneta", asked)).text
+    await person.tell("ncm 96081000")
+    await person.expect("cadastrado")
+    shown = await person.expect("2 Caneta × R$ 3,50 = R$ 7,00")
+    assert "Bia fica fora" in shown.text, shown.text
+    assert "NFC-e" in shown.text
+
+
+async def test_the_price_of_what_is_none_yet_is_asked_and_taken(road: Road) -> None:
+    """The number alone answers, and a yes keeps it."""
+    person = await _person(road)
+    asked = await person.say("nota de 3 apontadores em mãos e 2 brigadeiros")
+    assert "3 apontadores" in asked.text, asked.text
+    assert "Quanto custa" in asked.text
+    asked = await person.say("2,50")
+    assert "R$ 2,50" in asked.text, asked.text
+    assert "qual é o NCM?" in (await person.say("sim")).text
+    await person.tell("82141000")
+    await person.expect("cadastrado")
+    shown = await person.expect("3 Apontador × R$ 2,50 = R$ 7,50")
+    assert "2 Brigadeiro" in shown.text
+
+
+async def test_the_catalogue_is_listed_and_its_prices_change(road: Road) -> None:
+    """With an order open it is asked whether only this note has the price."""
+    person = await _person(road)
+    await person.tell("cadastra régua 8 reais ncm 90172000")
+    await person.expect("cadastrado")
+    assert "Régua: R$ 8,00" in (await person.say("quais produtos eu tenho?")).text
+    assert "de R$ 8,00 para R$ 9,00" in (await person.say("muda o preço da régua pra 9")).text
+    await person.say("nota de 2 réguas, sem cpf, em mãos")
+    asked = await person.say("o preço da régua agora é 10")
+    shown = await person.press("Só nesta nota", asked)
+    assert "2 Régua × R$ 10,00" in shown.text, shown.text
+    assert "Régua: R$ 9,00" in (await person.say("meus produtos")).text
+    asked = await person.say("muda o preço da régua pra 11")
+    await person.touch("No cadastro também", asked)
+    await person.expect("de R$ 9,00 para R$ 11,00")
+    shown = await person.expect("2 Régua × R$ 11,00")
+    assert "*R$ 22,00*" in shown.text
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("o brigadeiro saiu a 5", "2 Brigadeiro × R$ 5,00"),
+        ("troca o brigadeiro por 3", "3 Brigadeiro × R$ 4,50"),
+        ("não, é 3", "3 Brigadeiro × R$ 4,50"),
+        ("são 5 na verdade", "5 Brigadeiro × R$ 4,50"),
+    ],
+)
+async def test_one_item_is_corrected_by_its_price_or_its_number_alone(road: Road, words: str, line: str) -> None:
+    """The other one stays as it is."""
+    person = await _person(road)
+    await person.say("nota de 2 brigadeiros, sem cpf, em mãos")
+    shown = await person.say(words)
+    assert line in shown.text, shown.text
+
+
+async def test_who_sells_is_greeted_with_a_sale(road: Road) -> None:
+    """And helped with one."""
+    person = await _person(road)
+    assert "2 canecas em mãos" in (await person.say("oi")).text
+    assert "meus produtos" in (await person.say("ajuda")).text
+
+
+async def test_whom_an_nfce_does_not_name_is_said(road: Road) -> None:
+    """Without a CPF."""
+    person = await _person(road)
+    shown = await person.say("nota de 1 brigadeiro e 2 bolos de pote pra Bia em mãos")
+    assert "Bia fica fora" in shown.text, shown.text
+
+
+async def test_an_address_in_the_order_is_read(road: Road) -> None:
+    """And is not asked again."""
+    person = await _person(road)
+    sent = "mandei pelo correio, avenida paulista 1000, bela vista, são paulo SP, 01310-100"
+    shown = await person.say(f"nota de 2 brigadeiros pra ana souza, cpf {CPF}, {sent}")
+    assert "Tipo: NF-e" in shown.text, shown.text
+    assert "paulista" in shown.text.lower()
+
+
+async def test_another_state_is_refused_with_a_way_out(road: Road) -> None:
+    """At once, in the order or as the answer to where the goods went."""
+    person = await _person(road)
+    sent = "mandei pelo correio, praça tiradentes 10, centro, curitiba PR, 80020-310"
+    asked = await person.say(f"nota de 2 brigadeiros pra ana souza, cpf {CPF}, {sent}")
+    assert "Produto para PR eu ainda não emito" in asked.text, asked.text
+    assert [button.title for button in asked.buttons] == ["Cancelar"]
