@@ -143,10 +143,18 @@ def _named(pattern: re.Pattern[str], texto: str) -> list[str]:
 
 
 def heads(said: str) -> list[str]:
-    """Return with what a clause begins that may be a client's name, the longest first: "padaria banner", "padaria"."""
-    words = until_number(said).split()[:_HEAD]
-    heads = [words[:n] for n in range(len(words), 0, -1)]
-    return [" ".join(head) for head in heads if not any(is_work(word) or word in NOISE for word in map(_bare, head))]
+    """Return with what a clause begins that may be a client's name, the longest first: "padaria banner", "padaria".
+
+    Behind a shorter one there is work, and no more of a name: "oficina do beto" is no "oficina".
+    """
+    words = until_number(said).split()
+    parts = [(words[:n], words[n:]) for n in range(min(len(words), _HEAD), 0, -1)]
+    return [
+        " ".join(head)
+        for head, rest in parts
+        if (not rest or is_work(_bare(rest[0])))
+        and not any(is_work(word) or word in NOISE for word in map(_bare, head))
+    ]
 
 
 def _bare(word: str) -> str:

@@ -32,6 +32,7 @@ from extractor.fields.clients import (
 from extractor.requests.cancellation import PorCliente, PorNumero, PorValor, Qual, Ultima, similar
 from extractor.requests.cancellation import request as cancellation
 from extractor.requests.requests import as_number
+from extractor.text.folding import written_out
 from gateway.register import CompanyEntry
 from persistence.db.engine import Database
 from persistence.fiscal import history
@@ -129,8 +130,6 @@ async def with_customer(dito: Informou, rascunho: Rascunho, known: Sequence[Clie
         return dito
     if any(is_called(until_number(nome), cliente) for nome in nomes):
         return _without_shorter(dito, cliente)
-    if head := next((head for nome in nomes for head in heads(nome) if is_called(head, cliente, fuller=False)), None):
-        return _without_head(dito, head, rascunho)
     found = await _found(nomes, known)
     if found and standing.valor in {each.documento for each in found[1].possiveis}:
         return dito
@@ -147,8 +146,9 @@ def _clauses(dito: Informou, rascunho: Rascunho) -> list[str]:
     if not priced or Campo.DOCUMENTO in known or rascunho.documento != VAZIO:
         return []
     said = [c.trecho for c in dito.candidates if c.campo in {Campo.NOME, Campo.DESCRICAO}]
+    behind = [each for escrita in dito.escritas for each in recipients(written_out(escrita.texto))]
     clauses = [each for escrita in dito.escritas for each in _CLAUSE.split(escrita.texto)]
-    return [each.strip() for each in (*said, *clauses) if each.strip()][:NAMES]
+    return [each.strip() for each in (*behind, *said, *clauses) if each.strip()][:NAMES]
 
 
 async def _with_head(dito: Informou, rascunho: Rascunho, known: Sequence[Cliente]) -> Informou:
