@@ -99,7 +99,7 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
     limit = folding.begins(text)
     skeleton = recognise(text, contexto)
     known = contexto.conhecidos.get(Campo.DESCRICAO)
-    edit = service_edit(text, known) if known is not None else None
+    edit = service_edit(text, known) if contexto.conhecidos else None
     if edit is not None:  # the numbers in its words are the text's
         skeleton = Skeleton(text, [m for m in skeleton.marks if not edit.start <= m.start < edit.end])
     documento = read_document(skeleton, contexto, limit)

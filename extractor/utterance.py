@@ -19,9 +19,9 @@ from typing import Final
 from extractor.contract import Ato, Context, Extraction, Extractor, RequestKind
 from extractor.requests.recognisers import ABOUT, QUESTION, REPEAT, SHOWN, Recogniser, first
 from extractor.requests.requests import Pedido, read_request, without_requests
-from extractor.requests.several import another, split
+from extractor.requests.several import another, orders_one, split
 from extractor.requests.yes_no import is_wait, is_wrong, standalone
-from extractor.text.folding import ABUSE, FOLDED, read
+from extractor.text.folding import ABUSE, FOLDED, read, written_out
 from extractor.text.marks import COMMAND, FUNCTION, GREETINGS, NOISE, POLITE, TALK, is_work
 from extractor.text.numerals import has_many_numbers
 from state_machine.invoice.field_table import NAO, SIM
@@ -181,6 +181,19 @@ COMPLAINT: Final = re.compile(
     r"esse|essa)\b[^.\n]{0,30}\bnota\b|\besqueci (?:de |do |da )?(?:por|colocar|botar|incluir|"
     r"informar)\b[^.\n]{0,40}\b(?:n?a|d?essa|da ultima) nota\b|\bquero (?:fazer uma )?reclama\w+|\breclamacao\b|"
     r"\bnao (?:recebi|chegou|veio)\b[^.\n]{0,25}\b(?:nota|pdf|xml|arquivo)\b"
+)
+# What was wrong with a note that is out, told by its customer or as the last one: "a nota do joão era 250".
+_SHOULD_BE: Final = r"(?:era|devia ser|deveria ser|tinha (?:que|de) ser)"
+WAS_WRONG: Final = re.compile(
+    rf"\bnota (?:d[aeo]s?|pr[ao]|para)(?: [ao])? (?P<nome>[a-z][a-z ]{{1,40}}?) {_SHOULD_BE} (?:de |por )?(?:r\$ ?)?\d"
+    r"|\b(?:errei|me enganei|esqueci|confundi)\b[^.\n]{0,20}\b(?:a|na|da) (?:nota )?(?:ultima|anterior)\b"
+    rf"|\b(?:a |na |da )?(?:nota )?ultima\b[^.\n]{{0,20}}\b{_SHOULD_BE} (?:de |r\$ ?)*\d"
+)
+_RIGHT: Final = r"(?:ela |a nota |tudo )*(?:ta|esta|tava|estava) (?:tudo )?cert[oa]|deixa (?:assim|quieto|como esta)"
+TAKES_BACK: Final = re.compile(
+    r"\W*(?:(?:ah|opa|nao|ja vi|desculpa|foi mal)\W+)*"
+    rf"(?:(?:nao )?era nada|nao foi nada|falso alarme|engano meu|me enganei|{_RIGHT})"
+    rf"(?:\W+(?:{_RIGHT}|desculpa|obrigad[oa]|valeu))*\W*"
 )
 ANOTHER: Final = re.compile(r"(?:nao[,.!]? ?)?(?:eh?|era|(?:eh? )?p(?:a)?r[ao]) outr[oa] (?P<what>[a-z]{3,30})[.!]?")
 # To change an issued note, which has a number: "muda o valor da nota 1", "substitui a nota 2".
@@ -392,6 +405,7 @@ BY_DATA: Final[tuple[Recogniser[Ato, Utterance], ...]] = (
         lambda dita: (words := _words(dita)) and (is_wrong(words) or another_one(dita)),
     ),
     Recogniser(Ato.RECLAMA, "muda o valor da nota 1", CHANGES),
+    Recogniser(Ato.RECLAMA, "a nota do joão era 250", WAS_WRONG),
     Recogniser(
         Ato.VARIAS,
         "duas notas de 300 pra Ana",
@@ -405,15 +419,19 @@ BY_DATA: Final[tuple[Recogniser[Ato, Utterance], ...]] = (
 )
 
 
-async def understand(texto: str, contexto: Context, extractor: Extractor, *, drafting: bool = False) -> Utterance:
+async def understand(
+    texto: str, contexto: Context, extractor: Extractor, *, drafting: bool = False, ordered: bool = False
+) -> Utterance:
     """Read one turn. Where it orders several invoices the first is read as if it stood alone.
 
-    ``drafting``: an invoice is begun; what orders one more beside it has no data for it. Of a text with more numbers
-    than any order has, a statement or a sheet, nothing is read. Who takes a retained ISS back says no yes.
+    ``drafting``: an invoice is begun; what orders one more beside it has no data for it; ``ordered``: its amount or its
+    customer was said. Of a text with more numbers than any order has, a statement or a sheet, nothing is read. Who
+    takes a retained ISS back says no yes.
     """
     if has_many_numbers(texto):
         return Utterance("", Extraction(Ato.DADOS))
-    if drafting and another(texto):
+    texto = written_out(texto)
+    if (drafting and another(texto)) or (ordered and orders_one(texto)):
         return Utterance(texto, Extraction(Ato.SOCIAL, agreed=Ato.VARIAS))
     if contexto.pendente and only_asks(texto):  # a request comes before the answer that is waited for
         contexto = replace(contexto, pendente=None)

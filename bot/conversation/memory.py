@@ -15,6 +15,7 @@ from typing import Final
 from bot.conversation.inbound import Palavras
 from bot.ports import CepLookup
 from extractor.text.folding import read
+from extractor.utterance import MISTAKE
 from gateway.register import CepEntry, NotFound
 from persistence.conversations import handoff, snapshots
 from persistence.conversations.snapshots import Mudanca, Ouvida
@@ -26,7 +27,7 @@ from persistence.people.companies import Empresa
 from state_machine.catalogue.records import DeCliente, Emitida, Emitidas
 from state_machine.catalogue.requests import NotaListada
 from state_machine.catalogue.texts import address as texts
-from state_machine.catalogue.texts.cancellation import o_errado
+from state_machine.catalogue.texts.cancellation import DE_BOTAO, o_errado
 from state_machine.invoice.choices import Cliente, Costume
 from state_machine.invoice.draft import LEITURAS_MAX, VAZIO, Rascunho, StatusCampo
 from state_machine.invoice.field_table import FIELDS, FieldKind
@@ -100,7 +101,9 @@ class ConversationMemory:
         """What its person said to be wrong with the session's cancelled note, ``None`` where nothing was told."""
         async with self._database.alone() as connection:
             motivo = await cancellations.reason(connection, sessao.sessao_id)
-        return o_errado(motivo) if motivo else None
+        if not motivo or motivo in DE_BOTAO:
+            return None
+        return o_errado(motivo) or (motivo if MISTAKE.search(read(motivo).plain) else None)
 
     async def notes(
         self,

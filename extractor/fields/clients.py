@@ -11,7 +11,7 @@ from typing import Final
 from rapidfuzz import fuzz, process
 
 from extractor.text.folding import read
-from extractor.text.marks import is_work
+from extractor.text.marks import NOISE, is_work
 from extractor.words.lists import words
 from state_machine.invoice.choices import MOST, Cliente
 from state_machine.values.text import plain
@@ -52,6 +52,7 @@ _NOBODY: Final = re.compile(
 )
 _NO_NAME: Final = re.compile(r"(?:servicos?|trabalhos?|cada|isso|esse|essa|este|esta)\b")
 _ORDERS: Final = re.compile(r"\b(?:notas?|nf|outra|mais uma)\b")
+_HEAD: Final = 3  # words with which a clause begins
 _LONGEST: Final = 8  # words; a name is no longer
 NAMES: Final = 2000  # of all clients together that are compared; with more of them none is clear
 _NAME_CHARS: Final = 200  # of a name that are read; an invoice has room for 150 of them
@@ -139,6 +140,25 @@ def mentioned(texto: str) -> tuple[str, ...]:
 def _named(pattern: re.Pattern[str], texto: str) -> list[str]:
     text = read(texto)
     return [text.verbatim(*found.span("nome")) for found in pattern.finditer(text.plain)]
+
+
+def heads(said: str) -> list[str]:
+    """Return with what a clause begins that may be a client's name, the longest first: "padaria banner", "padaria".
+
+    Behind a shorter one there is work, and no more of a name: "oficina do beto" is no "oficina".
+    """
+    words = until_number(said).split()
+    parts = [(words[:n], words[n:]) for n in range(min(len(words), _HEAD), 0, -1)]
+    return [
+        " ".join(head)
+        for head, rest in parts
+        if (not rest or is_work(_bare(rest[0])))
+        and not any(is_work(word) or word in NOISE for word in map(_bare, head))
+    ]
+
+
+def _bare(word: str) -> str:
+    return read(word).plain.strip()
 
 
 def until_number(nome: str) -> str:

@@ -300,8 +300,11 @@ class Edit:
     end: int
 
 
-def service_edit(text: Text, known: str) -> Edit | None:
-    """Return the known service as the message corrects it, ``None`` where it corrects no text of it."""
+def service_edit(text: Text, known: str | None) -> Edit | None:
+    """Return the known service as the message corrects it, ``None`` where it corrects no text of it.
+
+    Where none is known yet, a new one is said in the same words: "muda a descrição pra logotipo".
+    """
     for pattern, new in (
         (ADDED_AFTER, _added),
         (ADDED_BEFORE, _added),
@@ -311,14 +314,14 @@ def service_edit(text: Text, known: str) -> Edit | None:
         (REMOVED_AFTER, _removed),
         (REMOVED_BEFORE, _removed),
     ):
-        match = pattern.search(text.plain, text.stems)
+        match = pattern.search(text.plain, text.stems) if known is not None or new is _replaced else None
         if match is None:
             continue
         end = _end(text.plain, *match.span("d"))
         typed = " ".join(text.verbatim(match.start("d"), end).split())
         if not typed or MONEY.fullmatch(text.plain, match.start("d"), end):
             continue  # "acrescenta 200 na nota" speaks of the amount
-        valor = new(known, typed)
+        valor = new(known or "", typed)
         if valor is not None:
             verbatim = text.verbatim(match.start("d"), end)
             return Edit(Candidate(Campo.DESCRICAO, valor, verbatim), match.start("d"), end)

@@ -46,8 +46,20 @@ _ANOTHER: Final = re.compile(
     r"(?:(?:de|no\s+valor\s+de)\s+(?:r\$\s?)?\d|(?:pra|pro|para|p/)\s+\S)",
     re.IGNORECASE,
 )
+# "faz uma de 100 pra maria": an order with an amount and a customer of its own
+_ORDERS_ONE: Final = re.compile(
+    r"^\W*(?:(?:e|agora|depois|ah|opa|tamb[eé]m|ent[aã]o|me)\s+)*(?:faz|fa[cç]a|emite|emita|quero|preciso(?:\s+de)?|manda|"
+    r"solta|gera)\s+(?:(?:a[ií]|me|pra\s+mim|logo|tamb[eé]m)\s+)*uma(?:\s+nota)?(?:\s+fiscal)?,?\s+"
+    r"(?:(?:de|no\s+valor\s+de)\s+(?:r\$\s?)?\d[^\n]{0,40}?\s(?:pra|pro|para|p/)\s+\S"
+    r"|(?:pra|pro|para|p/)\s+\S[^\n\d]{0,60}?\b(?:de|no\s+valor\s+de)\s+(?:r\$\s?)?\d)",
+    re.IGNORECASE,
+)
 _NUMBER: Final = re.compile(r"\d[\d.,]*")
 # "… e 200 pro mercado, aula", "…, as duas de comissão": what stands once behind all of them
+# "notas:" over "padaria 300 panfletos" and "joão 200 aula"; the parts of one note stand under no such word
+_LIST_HEAD: Final = re.compile(r"[^\d\n]{0,40}\bnotas\b[^\d\n]{0,30}", re.IGNORECASE)
+_LINE: Final = re.compile(r"[^\W\d][^\d\n]{2,60}\s(?:r\$\s?)?\d", re.IGNORECASE)
+_PRICED: Final = re.compile(r"\s*((?:r\$\s?)?\d[\d.,]*k?\b(?:\sreais)?)\s*", re.IGNORECASE)
 _BEHIND: Final = re.compile(
     r"(?:,\s+|\n)(?P<all>(?:(?:as|os|tod[ao]s|amb[ao]s)\s+){1,2}(?:(?:duas|dois|tr[eê]s|quatro|cinco)\s+)?(?:notas\s+)?"
     r"(?:(?:s[aã]o|foram|por|de)\s+)*)?(?P<service>(?!(?:d[aeo]s?|em|n[ao]s?|p(?:a)?r[ao]|com|que|e|mas|por|at[eé])\s)"
@@ -74,11 +86,11 @@ def split(texto: str) -> tuple[str, ...]:
     """Return a piece for each invoice, in the order of writing; none unless each has one amount and its customer.
 
     Customers are named by documents that are valid and differ, with exactly one place to cut between two of them; or
-    each stands behind its own amount ("300 pra padaria e 200 pro joão cpf …").
+    each stands behind its own amount ("300 pra padaria e 200 pro joão cpf …"), or in its line of a list of notes.
     """
     if len(texto) > MAX_CHARS:
         return ()
-    return _with_shared(_by_documents(texto) or _by_amounts(texto))
+    return _with_shared(_by_documents(texto) or _by_amounts(texto)) or _by_lines(texto)
 
 
 def around(texto: str, spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
@@ -122,6 +134,16 @@ def _by_amounts(texto: str) -> tuple[str, ...]:
     return tuple(pieces) if 1 < len(pieces) <= MOST and whole else ()
 
 
+def _by_lines(texto: str) -> tuple[str, ...]:
+    """Return the lines of a list that is headed as one of notes, each with a name and one amount."""
+    head, _, body = texto.strip().partition("\n")
+    lines = [line.strip(" -•*;,.") for line in body.splitlines() if line.strip(" -•*;,.")]
+    listed = _LIST_HEAD.fullmatch(head) and 1 < len(lines) <= MOST
+    if not listed or not all(_LINE.match(line) and _one_amount(line) for line in lines):
+        return ()
+    return tuple(_PRICED.sub(r", \1, ", line).strip(" ,") for line in lines)  # the number of a line is its amount
+
+
 def _by_documents(texto: str) -> tuple[str, ...]:
     found = [match.span() for match in _DOCUMENT.finditer(texto, _start(texto))]
     pieces = around(texto, found) if _differ([texto[a:b] for a, b in found]) else ()
@@ -131,6 +153,11 @@ def _by_documents(texto: str) -> tuple[str, ...]:
 def another(texto: str) -> str | None:
     """Return the words where they order one more invoice beside the one that is being made."""
     return texto.strip() if _ANOTHER.match(texto[:MAX_CHARS]) else None
+
+
+def orders_one(texto: str) -> bool:
+    """Say whether the words order an invoice with its amount and its customer, over a draft that has its own."""
+    return _ORDERS_ONE.match(texto[:MAX_CHARS]) is not None
 
 
 def may_be_another(texto: str, dados: Extraction, stands: str | None) -> bool:

@@ -107,6 +107,27 @@ CODE: Final = re.compile(
 # A point or a slash belongs to what it shortens ("p/"); in "S/A" it shortens nothing.
 WORD: Final = re.compile(r"(?<![\w])[a-zéª]+(?![\wéª])(?:\.(?=[\s\d])|(?<!\bs)/(?=\s|[a-z]|$)|/(?=\s|(?!a\b)[a-z]|$))?")
 
+# A lone "p" or "d" is "pra" or "de" only behind an amount, a note or a verb, or between two words, and before a word.
+LONE: Final = re.compile(
+    r"(?P<n>\b(?i:nta))\b|(?:\d|\b(?i:reais|mil|contos?|notas?|nf|uma|outra|mand[ao]|envi[ao]|faz|emite|"
+    r"[a-z]{2,}(?:ei|iu|ou))) (?P<p>p) (?=[^\W\d]{2}|\d)"
+    r"|\b(?i:notas?|nf|uma|outra) (?P<d>d) (?=[^\W\d]{2}|\d)|\b[^\W\d]{4,} (?P<e>d) (?=[^\W\d]{2})"
+)
+_LONE_WORDS: Final = {"n": "nota", "p": "pra", "d": "de", "e": "de"}
+
+
+def written_out(texto: str) -> str:
+    """Return the words with "nta", and a lone "p" and "d" where they are plain, as their long forms."""
+    for _ in range(2):  # one may stand where another is looked behind
+        texto = LONE.sub(_long, texto)
+    return texto
+
+
+def _long(found: re.Match[str]) -> str:
+    kind, typed = found.lastgroup or "", found[0]
+    start, end = (each - found.start() for each in found.span(kind))
+    return f"{typed[:start]}{_LONE_WORDS[kind]}{typed[end:]}"
+
 
 @dataclass(frozen=True, slots=True)
 class Text:

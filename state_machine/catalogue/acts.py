@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from state_machine.catalogue import questions
 from state_machine.catalogue.requests import NotaListada
+from state_machine.invoice.draft import ESCOLHA, Rascunho
 from state_machine.invoice.fields import Campo
-from state_machine.invoice.session import Botao, Estado, Mensagem, Sessao
-from state_machine.invoice.summary import botao_cancelar, com_a_nota, fim, resumo
+from state_machine.invoice.session import Botao, Estado, Mensagem, Opcao, Sessao
+from state_machine.invoice.summary import botao_cancelar, com_a_nota, fim, legivel, resumo
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
 from state_machine.values.text import apara, tamanho
@@ -195,9 +196,8 @@ def esta_ou_outra(sessao: Sessao, dito: str) -> Mensagem:
     """Another customer is named over a summary: ask whether it corrects this invoice; its words go with the buttons."""
     if tamanho(_numa_linha(dito)) > _DITAS_MAX:
         return outra_nota(dito)
-    cliente = sessao.rascunho.tomador_nome or formata_documento(sessao.rascunho.validado(Campo.DOCUMENTO) or "")
     return Mensagem(
-        f"*É para corrigir a nota de {apara(cliente, _NOME_MAX)}, ou é outra nota?* Nada mudou nela, e nada foi "
+        f"*É para corrigir a nota {_qual_aberta(sessao.rascunho)}, ou é outra nota?* Nada mudou nela, e nada foi "
         f"emitido.\n_{apara(dito, _DITAS_MAX)}_",
         (
             Botao(f"esta:{sessao.sessao_id}:{sessao.revisao}:{_numa_linha(dito)}", "Corrigir esta"),
@@ -205,6 +205,17 @@ def esta_ou_outra(sessao: Sessao, dito: str) -> Mensagem:
         ),
         outras=("Ainda não sei: corrijo a nota que está aberta, ou é outra?",),
     )
+
+
+def _qual_aberta(rascunho: Rascunho) -> str:
+    """Name the invoice that is being made by what is known of it."""
+    documento, [possivel] = rascunho.validado(Campo.DOCUMENTO), rascunho.documento.nomes[:1] or (("", ""),)
+    cliente = rascunho.tomador_nome if documento else rascunho.validado(Campo.NOME) or possivel[1]
+    cliente = cliente or (formata_documento(documento) if documento else "")
+    lidos = " ou ".join(map(formata_brl, rascunho.valor.leituras[:ESCOLHA]))
+    valor = legivel(Campo.VALOR, rascunho.validado(Campo.VALOR)) or lidos
+    ditos = (f"de {valor}" if valor else "", f"para {apara(cliente, _NOME_MAX)}" if cliente else "")
+    return " ".join(filter(None, ditos)) or "aberta"
 
 
 def outra_guardada(sessao: Sessao, dito: str) -> Mensagem:
@@ -220,7 +231,13 @@ def outra_guardada(sessao: Sessao, dito: str) -> Mensagem:
 def uma_de_cada_vez(sessao: Sessao, dito: str) -> Mensagem:
     """The words are another invoice's: this one comes first, as its summary shows, and the other waits in a button."""
     titulo = "*Certo, é outra, e faço uma de cada vez.* Primeiro esta; depois, toca em *Fazer a outra*."
-    return com_outra(sessao, resumo(sessao, titulo), dito)
+    if sessao.estado is Estado.AGUARDANDO_CONFIRMACAO or sessao.rascunho.valores_a_escolher:
+        return com_outra(sessao, resumo(sessao, titulo), dito)
+    pergunta, botao = questions.insiste(sessao), _a_outra(sessao, "Fazer a outra", dito)
+    texto = f"{titulo}\n_{apara(dito, _DITAS_MAX)}_\n\n{pergunta.texto}"
+    if pergunta.lista:
+        return Mensagem(texto, (), (*pergunta.lista, Opcao(botao.id, botao.titulo)))
+    return Mensagem(texto, (*pergunta.botoes[:2], botao))
 
 
 def com_outra(sessao: Sessao, mensagem: Mensagem, dito: str) -> Mensagem:

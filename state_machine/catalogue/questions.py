@@ -65,7 +65,7 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
         case 1, 0:
             return f"{rotulo}{conta}{opcoes}, é isso?"
         case 1, 1:
-            return f"{rotulo}{conta}{opcoes}? Toca em *Sim* ou me manda {row.short}. {row.example}"
+            return f"{rotulo}{conta}{opcoes}? Toca no botão ou me manda {row.short}. {row.example}"
         case _, 0:
             return f"{rotulo}{opcoes}?{_SE_NAO[row.article] if len(lido.leituras) == BOTOES_MAX else ''}"
         case _, 1:
@@ -160,7 +160,9 @@ def opcoes(sessao: Sessao, campo: Campo, *, com_pessoa: bool) -> tuple[tuple[Bot
     outro = Botao(f"outro:{alvo}", apara(f"{'Outro' if row.article == 'o' else 'Outra'} {row.label}", BOTAO_MAX))
     pessoa = (botao_pessoa(sessao),) if com_pessoa else ()
     if len(leituras) == 1:
-        return (Botao(f"usar:{alvo}:{leituras[0]}", "Sim"), outro, *pessoa), ()
+        isso = f"{formata_brl(leituras[0])}, isso" if row.kind is FieldKind.DINHEIRO else "Sim"
+        sim = Botao(f"usar:{alvo}:{leituras[0]}", isso if tamanho(isso) <= BOTAO_MAX else "Sim")
+        return (sim, outro, *pessoa), ()
     if row.kind is FieldKind.CODIGO:  # another one is none of the company's
         linhas = [_servico(f"usar:{alvo}:{codigo}", codigo, nome) for codigo, nome in _servicos(lido)]
         return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in pessoa))
@@ -403,10 +405,11 @@ def outro(sessao: Sessao, campo: Campo) -> Mensagem:
 
 
 def _mensagem(sessao: Sessao, degrau: int, inicio: str, *partes: str) -> Mensagem:
+    """Return a question without readings; who is asked it again has a button, too."""
     texto = _junto(inicio, *partes)
     if sessao.cidade and EXEMPLO in texto:
         texto = texto.replace(EXEMPLO, example_in(str(city_of(sessao.cidade))))
-    return Mensagem(texto, (botao_pessoa(sessao),) if degrau == _COM_PESSOA else ())
+    return Mensagem(texto, (botao_pessoa(sessao),) if degrau else ())
 
 
 def _junto(inicio: str, texto: str, *depois: str) -> str:

@@ -31,6 +31,7 @@ from state_machine.machine.events import (
     Confirmou,
     Editou,
     EmissaoFalhou,
+    EquipeAssumiu,
     Escolheu,
     Informou,
     MandouArquivo,
@@ -290,6 +291,7 @@ _fazem = {
     NotaAutorizada: st.builds(NotaAutorizada, st.integers(1, 10**15).map(str), st.integers(1, 9)),
     NotaRejeitada: st.builds(NotaRejeitada, textos, st.none() | st.sampled_from(Campo)),
     EmissaoFalhou: st.builds(EmissaoFalhou, textos),
+    EquipeAssumiu: st.builds(EquipeAssumiu, textos),
 }
 de_tipo = {tipo: _fazem.get(tipo, st.builds(tipo)) for tipo in EVENTOS}
 eventos = st.sampled_from(EVENTOS).flatmap(de_tipo.__getitem__)

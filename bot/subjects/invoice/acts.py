@@ -18,11 +18,20 @@ from secrets import randbelow
 from typing import Final, Protocol, assert_never
 
 from bot.conversation.inbound import Palavras
-from bot.subjects.invoice.clients import Notes, Usual, clients_named, replaceable, with_offer
+from bot.subjects.invoice.clients import (
+    Notes,
+    Usual,
+    about_client,
+    clients_named,
+    is_meant,
+    notes_told,
+    replaceable,
+    which_note,
+    with_offer,
+)
 from extractor.contract import Ato, Extraction, RequestKind
 from extractor.fields.clients import mentioned
-from extractor.requests.cancellation import PorCliente, PorNumero, PorValor, Qual, Ultima, similar
-from extractor.requests.cancellation import request as cancellation
+from extractor.requests.cancellation import PorNumero, Qual, Ultima
 from extractor.requests.requests import Pedido, as_number
 from extractor.text.folding import ABUSE, read
 from extractor.utterance import (
@@ -33,7 +42,9 @@ from extractor.utterance import (
     NUMBERED,
     OF_ISSUED,
     SWEARING,
+    TAKES_BACK,
     THANKS,
+    WAS_WRONG,
     Utterance,
     another_one,
     leaves,
@@ -45,7 +56,7 @@ from state_machine.catalogue import acts as textos
 from state_machine.catalogue import knowledge, messages, records, staff_messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.records import DeCliente, Emitida, Emitidas
-from state_machine.catalogue.requests import LISTADAS, NotaListada
+from state_machine.catalogue.requests import LISTADAS
 from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.session import EnviarArquivo, EnviarMes, Estado, Mensagem, Sessao
@@ -468,6 +479,8 @@ async def _pergunta(fala: Fala) -> Mensagem | None:
     empresa = fala.memory.empresa
     if knowledge.OWN_CNPJ.search(plain):
         return Mensagem(knowledge.own_cnpj(empresa.razao_social, empresa.cnpj))
+    if known := await about_client(plain, fala.memory, fala.memory.ativa):
+        return Mensagem(known)
     tema = knowledge.find(plain, empresa.regime)
     if tema:
         return Mensagem(tema.texto)
@@ -475,11 +488,8 @@ async def _pergunta(fala: Fala) -> Mensagem | None:
         return None
     gives_up = dados.ato is Ato.RECUSA  # asked, and so not done
     unknown = dados.ato in {Ato.FORA, Ato.PERGUNTA} and len(plain.split()) >= MIN_WORDS
-    return (
-        textos.nao_sei(imposto=knowledge.TAXES.search(plain) is not None)
-        if gives_up or unknown or dados.agreed is Ato.PERGUNTA
-        else None
-    )
+    asks = gives_up or unknown or dados.agreed is Ato.PERGUNTA
+    return textos.nao_sei(imposto=knowledge.TAXES.search(plain) is not None) if asks else None
 
 
 async def _reclama(fala: Fala) -> Mensagem | None:
@@ -491,12 +501,17 @@ async def _reclama(fala: Fala) -> Mensagem | None:
         return None  # "o valor tava errado, é 1800" corrects what is open
     if names_customer(fala.dita.dados):
         return None
+    if TAKES_BACK.fullmatch(fala.dita.plain):
+        return textos.combinado()
     if fala.momento is Momento.EMITINDO:
         return messages.ja_enviada()
     numero = as_number(numbered["n"]) if numbered else None
-    if numero is None and isinstance(which := _which(fala.dita.dados.alvo), PorNumero):
+    if numero is None and isinstance(which := which_note(fala.dita.dados.alvo), PorNumero):
         numero = as_number(which.numero)
-    notas = await fala.memory.notes(1, numero=numero)
+    told = None if numero else fala.dita.says(WAS_WRONG)
+    notas = await notes_told(fala.memory, told["nome"]) if told else await fala.memory.notes(1, numero=numero)
+    if told and not notas:
+        return None  # no such note is out: an order
     if numero and not notas:
         dados = fala.dita.dados
         read_as = [*(c.trecho for c in dados.candidates), *(d.trecho for d in dados.doubts)]
@@ -524,8 +539,11 @@ async def _corrige(fala: Fala) -> Mensagem | None:
 
 
 async def _fiscal(fala: Fala) -> Mensagem | None:
-    if fala.dita.dados.ato is Ato.RECUSA and not fala.dita.dados.informs:
-        return None
+    dados = fala.dita.dados
+    said = {c.campo for c in dados.candidates}
+    dated = not (fala.dita.instrucao or dados.doubts) and said and said <= _OWN_WORDS[RequestKind.TOTAL]
+    if dated or (dados.ato is Ato.RECUSA and not dados.informs):
+        return None  # a date is done, not only answered
     return messages.instrucao_fiscal(fala.dita.instrucao)
 
 
@@ -535,27 +553,10 @@ async def _cancela_nota(fala: Fala) -> Mensagem | None:
         return None
     if not dados.pede:
         return Mensagem(pedidos.cancelar_emitida(pedido.numero if pedido else None))
-    which = _which(dados.alvo) or Qual()
-    notas = [nota for nota in await fala.memory.notes(LISTADAS, valem=True) if _means(which, nota)]
+    which = which_note(dados.alvo) or Qual()
+    notas = [nota for nota in await fala.memory.notes(LISTADAS, valem=True) if is_meant(which, nota)]
     numero = which.numero if isinstance(which, PorNumero) else None
     return pedidos.qual_cancelar(notas[: 1 if which == Ultima() else None], numero)
-
-
-def _which(alvo: str | None) -> PorNumero | PorValor | PorCliente | Ultima | Qual | None:
-    """Return the note that a model's words for it name: "a 12", "essa", "da padaria"."""
-    return (cancellation(f"cancelar {alvo}") or cancellation(f"cancelar a nota {alvo}")) if alvo else None
-
-
-def _means(which: PorNumero | PorValor | PorCliente | Ultima | Qual, nota: NotaListada) -> bool:
-    match which:
-        case PorNumero(numero):
-            return as_number(numero) == nota.numero
-        case PorValor(valor):
-            return valor == nota.valor
-        case PorCliente(nome):
-            return bool(similar(nome, [nota.nome]))
-        case _:
-            return True
 
 
 async def _varias(fala: Fala) -> Mensagem | None:

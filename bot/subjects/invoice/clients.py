@@ -8,6 +8,7 @@ Measures a MEI's year against its limit; another company has no meter.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -21,12 +22,17 @@ from extractor.fields.clients import (
     PART_OF_NAME,
     Clientes,
     find_client,
+    heads,
     is_called,
     is_recipient,
     recipients,
     recipients_of_order,
     until_number,
 )
+from extractor.requests.cancellation import PorCliente, PorNumero, PorValor, Qual, Ultima, similar
+from extractor.requests.cancellation import request as cancellation
+from extractor.requests.requests import as_number
+from extractor.text.folding import written_out
 from gateway.register import CompanyEntry
 from persistence.db.engine import Database
 from persistence.fiscal import history
@@ -37,7 +43,7 @@ from state_machine.catalogue.requests import SERVICO, NotaListada
 from state_machine.catalogue.texts import memory as textos
 from state_machine.catalogue.texts.memory import quais_clientes
 from state_machine.invoice.choices import Cliente, Costume
-from state_machine.invoice.draft import LEITURAS_MAX, Lido, Rascunho, StatusCampo, Substituida, ler
+from state_machine.invoice.draft import LEITURAS_MAX, VAZIO, Lido, Rascunho, StatusCampo, Substituida, ler
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.invoice.session import Mensagem, Sessao
 from state_machine.invoice.summary import sem_substituir, sem_troca
@@ -46,6 +52,12 @@ from state_machine.protocol.channel import NATIONAL_LIST
 from state_machine.values.local_time import MesOuAno
 from state_machine.values.money import LimitesMei, Medidor, medidor
 
+_WHO = re.compile(r"\b(?:quem (?:que )?(?:eh|e|era) (?:mesmo )?|qual (?:eh |e )?)(?:o |esse )?(?:cliente|tomador)\b")
+_WHOSE = re.compile(
+    r"\b(?:cnpj|cpf|documento) d[aeo]s? (?!(?:cliente|tomador|empresa|minha|meu|prosa|nota)\b)"
+    r"(?P<nome>[a-z][a-z ]{1,40}?)\W*$"
+)
+_CLAUSE = re.compile(r"[,;\n]|\d\S*|\bnotas?\b", re.IGNORECASE)
 NAMES = 4  # of one turn that are looked up: comparing them with all clients takes milliseconds
 
 
@@ -73,7 +85,7 @@ class ClientFinder:
 
     async def named(self, dito: Informou, rascunho: Rascunho, empresa_id: int) -> Informou:
         """Return what was said with the client's document where the name is clear, with a question where it is not."""
-        if not (nomes := names_said(dito, rascunho)):
+        if not (nomes := names_said(dito, rascunho) or _clauses(dito, rascunho)):
             return dito
         async with self._database.alone() as connection:
             known = await clients.of_company(connection, empresa_id, _looked_up(nomes), rascunho.documento.valor)
@@ -108,11 +120,11 @@ async def with_customer(dito: Informou, rascunho: Rascunho, known: Sequence[Clie
     Another customer than the one who stands is never left beside that one's document.
     """
     nomes, standing = names_said(dito, rascunho), _standing(rascunho)
-    if not nomes:
-        return dito
     if standing is None:
         found = await _found(nomes, known)
-        return _with(dito, *found) if found else dito
+        return _with(dito, *found) if found else await _with_head(dito, rascunho, known)
+    if not nomes:
+        return dito
     cliente = _who_stands(rascunho, known)
     if not cliente.nomes:  # nobody said yet whose the document is
         return dito
@@ -125,6 +137,50 @@ async def with_customer(dito: Informou, rascunho: Rascunho, known: Sequence[Clie
         return _with(dito, *found)
     said = () if any(c.campo is Campo.NOME for c in dito.candidates) else (_name(until_number(nomes[0])),)
     return replace(dito, candidates=(*dito.candidates, *said), clear=dito.clear | {Campo.DOCUMENTO})
+
+
+def _clauses(dito: Informou, rascunho: Rascunho) -> list[str]:
+    """Return the clauses of an order in which a client may stand without a "pra": "padaria, 1.2k, logo novo"."""
+    priced = Campo.VALOR in {*(c.campo for c in dito.candidates), *(d.campo for d in dito.doubts)}
+    known = {*(c.campo for c in dito.candidates), *(d.campo for d in dito.doubts)}
+    if not priced or Campo.DOCUMENTO in known or rascunho.documento != VAZIO:
+        return []
+    said = [c.trecho for c in dito.candidates if c.campo in {Campo.NOME, Campo.DESCRICAO}]
+    behind = [each for escrita in dito.escritas for each in recipients(written_out(escrita.texto))]
+    clauses = [each for escrita in dito.escritas for each in _CLAUSE.split(escrita.texto)]
+    return [each.strip() for each in (*behind, *said, *clauses) if each.strip()][:NAMES]
+
+
+async def _with_head(dito: Informou, rascunho: Rascunho, known: Sequence[Cliente]) -> Informou:
+    """Ask about a client with whose name a clause begins; what follows it there is the service."""
+    for said in _clauses(dito, rascunho):
+        for head in heads(said):
+            await asyncio.sleep(0)  # others have their turn between two names
+            found = find_client(head, known)
+            if found.possiveis:
+                return _with(_without_head(dito, head, rascunho), head, replace(found, certo=False))
+    return dito
+
+
+def _without_head(dito: Informou, head: str, rascunho: Rascunho) -> Informou:
+    """Give to the service what stands behind the client's name in the same clause, or in the only other one."""
+    kept, service = [], None
+    for each in dito.candidates:
+        rest = each.valor.removeprefix(head).strip()
+        if each.campo not in {Campo.NOME, Campo.DESCRICAO} or rest == each.valor:
+            kept.append(each)
+        elif rest:
+            service = rest
+    if any(c.campo is Campo.DESCRICAO for c in kept):
+        return replace(dito, candidates=tuple(kept))
+    if service is None and rascunho.descricao == VAZIO:
+        prices = {*(c.trecho for c in dito.candidates), *(d.trecho for d in dito.doubts)}
+        clauses = [part.strip() for each in dito.escritas for part in re.split(r"[,;\n]", each.texto)]
+        others = [part for part in clauses if part and part != head and part not in prices]
+        service = others[0] if len(others) == 1 and not any(map(str.isdigit, others[0])) else None
+    if service is not None:
+        kept.append(Candidate(Campo.DESCRICAO, service, service, confianca=Confianca.PROVAVEL))
+    return replace(dito, candidates=tuple(kept))
 
 
 def _standing(rascunho: Rascunho) -> Lido | None:
@@ -320,6 +376,41 @@ async def usual(memory: Usual, rascunho: Rascunho, marca: str) -> Informou | Con
 async def clients_named(memory: Notes, nome: str) -> Clientes:
     """Return the company's clients of this name, of which a word is enough: it is of an invoice that exists."""
     return find_client(nome, await memory.clients(nome), fills=PART_OF_NAME)
+
+
+def which_note(alvo: str | None) -> PorNumero | PorValor | PorCliente | Ultima | Qual | None:
+    """Return the note that a model's words for it name: "a 12", "essa", "da padaria"."""
+    return (cancellation(f"cancelar {alvo}") or cancellation(f"cancelar a nota {alvo}")) if alvo else None
+
+
+def is_meant(which: PorNumero | PorValor | PorCliente | Ultima | Qual, nota: NotaListada) -> bool:
+    """Tell whether the note is one that these words mean."""
+    match which:
+        case PorNumero(numero):
+            return as_number(numero) == nota.numero
+        case PorValor(valor):
+            return valor == nota.valor
+        case PorCliente(nome):
+            return bool(similar(nome, [nota.nome]))
+        case _:
+            return True
+
+
+async def notes_told(memory: Notes, nome: str | None) -> Sequence[NotaListada]:
+    """Return the newest note, of a client where one is named; none where no client is called so."""
+    found = (await clients_named(memory, nome)).possiveis if nome else ()
+    return await memory.notes(1, documento=found[0].documento if found else None) if found or not nome else ()
+
+
+async def about_client(plain: str, memory: Notes, ativa: Sessao | None) -> str | None:
+    """Return what is known of the open invoice's client, or of one of the company's, where that is asked."""
+    rascunho = ativa.rascunho if ativa else Rascunho()
+    documento = rascunho.validado(Campo.DOCUMENTO)
+    if documento and _WHO.search(plain):
+        return textos.e_o_cliente(Cliente(documento, rascunho.tomador_nome))
+    named = _WHOSE.search(plain)
+    found = await clients_named(memory, named["nome"]) if named else None
+    return textos.documentos_de(found.possiveis) if found and found.possiveis else None
 
 
 def like(nota: NotaListada) -> Rascunho:

@@ -207,11 +207,16 @@ def _empty(sessao: Sessao) -> bool:
 
 
 def _beside(entrada: Palavras, dita: Utterance, memory: Memory) -> Plano | None:
-    """Return what becomes of words over a summary that name another customer's invoice: nothing of it is merged.
+    """Return what becomes of words that order another invoice, or over a summary name another customer's.
+
+    Nothing of it is merged.
 
     A clear yes goes through and keeps the other order; else it is asked whether they correct the one that is shown.
     """
     ativa = memory.ativa
+    orders = dita.dados.agreed is Ato.VARIAS and not (dita.dados.informs or dita.dados.pede)
+    if ativa and orders and begun(ativa) and entrada.proprias is None and not proposed_by(ativa.rascunho):
+        return Plano((PediuAjuda(acts.esta_ou_outra(ativa, dita.texto), aberto=False),), ativa)
     shown = ativa and (ativa.estado is Estado.AGUARDANDO_CONFIRMACAO or ativa.rascunho.valores_a_escolher)
     named = dita.dados.pede == Ato.VARIAS  # by a model, which may be wrong: it is asked
     if not ativa or not shown or (dita.outra and not named) or proposed_by(ativa.rascunho):
@@ -235,9 +240,7 @@ def _carried(toque: Toque, sessao: Sessao, memory: Memory) -> Plano:
         return Plano((), sessao, errado=toque.escolha) if valem else Plano((Conversou(),), sessao)
     if ativa is None or not begun(ativa):
         return Plano((Abriu(),), ativa, errado=toque.escolha)
-    whole = ativa.estado is Estado.AGUARDANDO_CONFIRMACAO or ativa.rascunho.valores_a_escolher
-    resposta = acts.uma_de_cada_vez(ativa, toque.escolha) if whole else memory_texts.outra_aberta()
-    return Plano((PediuAjuda(resposta, aberto=not whole),), ativa)
+    return Plano((PediuAjuda(acts.uma_de_cada_vez(ativa, toque.escolha), aberto=False),), ativa)
 
 
 async def _acted(

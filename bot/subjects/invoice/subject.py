@@ -176,7 +176,9 @@ async def read(
         conversa=conversa,
         retem=bool(empresa.servicos),
     )
-    return await understand(texto, contexto, extractor, drafting=begun(sessao))
+    ordered = rascunho is not None and (rascunho.valor, rascunho.documento) != (VAZIO, VAZIO)
+    drafting = begun(sessao)
+    return await understand(texto, contexto, extractor, drafting=drafting, ordered=drafting and ordered)
 
 
 def _awaits_yes(sessao: Sessao) -> bool:

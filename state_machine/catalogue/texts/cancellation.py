@@ -29,6 +29,7 @@ MOTIVO_DO_BOTAO = {
     "2": ("Serviço não prestado", "Serviço não prestado ao cliente"),
 }
 VENDA_DESFEITA = ("Venda desfeita", "Venda desfeita com o cliente")  # the same of goods
+DE_BOTAO = frozenset(motivo for _, motivo in (*MOTIVO_DO_BOTAO.values(), VENDA_DESFEITA))
 LEMBRETE = "*Ainda não cancelei nada.* Para cancelar, só pelo botão."
 BOTAO_ANTIGO = "*Esse botão era de um resumo anterior, então ainda não cancelei.* Confere de novo?"
 CONFERE = "*Cancelo esta nota?* Depois de cancelada, ela não volta."

@@ -90,6 +90,16 @@ def sem_repetir_produtos(nota: NotaListada) -> Mensagem:
     )
 
 
+def e_o_cliente(cliente: Cliente) -> str:
+    """Return who the customer of the open invoice is."""
+    return f"O cliente desta nota é {_cliente(cliente)}."
+
+
+def documentos_de(clientes: Sequence[Cliente]) -> str:
+    """Return the documents of the company's clients that were asked about."""
+    return "\n".join(f"{_cliente(each)}." for each in clientes[:NOMEADOS])
+
+
 def outra_aberta() -> Mensagem:
     """Say that the invoice at hand comes before a copy of another one."""
     return Mensagem("Antes de repetir outra nota, confirma esta que está aberta ou escreve _cancela_.")

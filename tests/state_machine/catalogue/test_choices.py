@@ -46,7 +46,7 @@ def test_one_reading_is_a_question_with_a_yes():
     """The amount as people write it, and two buttons that carry session, revision, field and reading."""
     mensagem = mostrada("2000.00")
     assert mensagem.texto == "R$ 2.000,00, é isso?"
-    assert titulos(mensagem) == ["Sim", "Outro valor"]
+    assert titulos(mensagem) == ["R$ 2.000,00, isso", "Outro valor"]
     assert mensagem.ids == ("usar:211126-0a1b2c3d:4:valor:2000.00", "outro:211126-0a1b2c3d:4:valor")
 
 

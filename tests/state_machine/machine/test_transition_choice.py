@@ -141,7 +141,7 @@ def test_a_yes_to_something_else_takes_nothing(evento):
     sessao = unica()
     decision = diz(sessao, evento)
     assert decision.sessao.rascunho == sessao.rascunho
-    assert "12.345.678/0001-95? Toca em *Sim*" in resposta(decision).texto
+    assert "12.345.678/0001-95? Toca no botão" in resposta(decision).texto
 
 
 def test_a_yes_to_two_readings_takes_neither():
