@@ -471,18 +471,15 @@ async def _espera(fala: Fala) -> Mensagem | None:
 
 
 async def _pergunta(fala: Fala) -> Mensagem | None:
-    if names_customer(fala.dita.dados):
-        return None
     dados, plain = fala.dita.dados, fala.dita.plain
-    if fala.dita.says(HOW_TO_USE):
+    if names_customer(dados) or fala.dita.says(HOW_TO_USE):
         return None
     empresa = fala.memory.empresa
     if knowledge.OWN_CNPJ.search(plain):
         return Mensagem(knowledge.own_cnpj(empresa.razao_social, empresa.cnpj))
     if known := await about_client(plain, fala.memory, fala.memory.ativa):
         return Mensagem(known)
-    tema = knowledge.find(plain, empresa.regime)
-    if tema:
+    if tema := knowledge.find(plain, empresa.regime):
         return Mensagem(tema.texto)
     if dados.informs:
         return None

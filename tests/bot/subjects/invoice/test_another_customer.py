@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.subjects.invoice.clients import with_customer
+from bot.subjects.invoice.clients import names_said, with_customer
 from extractor.contract import Context
 from extractor.fields.clients import is_called
 from extractor.rules import extract
 from state_machine.invoice.choices import Cliente
 from state_machine.invoice.draft import Cadastro
 from state_machine.invoice.field_table import FIELDS
-from state_machine.invoice.fields import Campo, Origem
+from state_machine.invoice.fields import Campo, Candidate, Origem
 from state_machine.invoice.session import Estado
 from state_machine.machine.events import Abriu, Informou
 from state_machine.values.text import Escrita
@@ -97,3 +98,19 @@ def test_a_fuller_name_replaces_a_shorter_one():
     assert decision.sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
     assert decision.sessao.rascunho.tomador_nome == "maria da silva"
     assert "Mudei o nome do cliente de maria para maria da silva." in resposta(decision).texto
+
+
+@pytest.mark.parametrize(
+    ("origem", "texto", "looked_up"),
+    [
+        (Origem.REGRAS, "Oficina Silva", []),
+        (Origem.REGRAS, "é pra Oficina Silva", ["Oficina Silva"]),
+        (Origem.CADASTRO, "Oficina Silva", ["Oficina Silva"]),
+    ],
+)
+def test_a_document_that_was_given_is_changed_by_a_recipient_alone(origem, texto, looked_up):
+    """A bare name may just name its owner; one from our records was a guess, which any name corrects."""
+    rascunho = no_resumo(replace(DOC, origem=origem), VALOR, SERVICO).rascunho
+    assert rascunho.documento.origem is origem
+    nome = Candidate(Campo.NOME, "Oficina Silva", "Oficina Silva")
+    assert names_said(Informou((nome,), escritas=(Escrita("w", texto),)), rascunho) == looked_up
