@@ -460,10 +460,8 @@ async def _espera(fala: Fala) -> Mensagem | None:
 
 
 async def _pergunta(fala: Fala) -> Mensagem | None:
-    if names_customer(fala.dita.dados):
-        return None
     dados, plain = fala.dita.dados, fala.dita.plain
-    if fala.dita.says(HOW_TO_USE):
+    if names_customer(dados) or fala.dita.says(HOW_TO_USE):
         return None
     empresa = fala.memory.empresa
     if knowledge.OWN_CNPJ.search(plain):
