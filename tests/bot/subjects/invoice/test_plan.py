@@ -348,7 +348,7 @@ async def test_words_while_the_authority_works() -> None:
     processing = ended(Estado.PROCESSANDO)
     memory = Remembered(last=(processing, NOW))
     assert await words(memory, Ato.SOCIAL) == Plano(resposta=messages.em_andamento())
-    assert await words(memory, Ato.RECUSA) == Plano((Cancelou(NOW),), processing)
+    assert await words(memory, Ato.RECUSA) == Plano((Cancelou(),), processing)
     assert await words(memory, Ato.DADOS, VALOR) == Plano((Abriu(), Informou((VALOR,))))
 
 
