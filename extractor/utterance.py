@@ -191,9 +191,9 @@ WAS_WRONG: Final = re.compile(
 )
 _RIGHT: Final = r"(?:ela |a nota |tudo )*(?:ta|esta|tava|estava) (?:tudo )?cert[oa]|deixa (?:assim|quieto|como esta)"
 TAKES_BACK: Final = re.compile(
-    r"\W*(?:(?:ah|opa|nao|ja vi|desculpa|foi mal)\W+)*"
+    r"(?:(?:ah|opa|nao|ja vi|desculpa|foi mal)\W+)*"
     rf"(?:(?:nao )?era nada|nao foi nada|falso alarme|engano meu|me enganei|{_RIGHT})"
-    rf"(?:\W+(?:{_RIGHT}|desculpa|obrigad[oa]|valeu))*\W*"
+    rf"(?:\W{{1,9}}(?:{_RIGHT}|desculpa|obrigad[oa]|valeu))*\W*"
 )
 ANOTHER: Final = re.compile(r"(?:nao[,.!]? ?)?(?:eh?|era|(?:eh? )?p(?:a)?r[ao]) outr[oa] (?P<what>[a-z]{3,30})[.!]?")
 # To change an issued note, which has a number: "muda o valor da nota 1", "substitui a nota 2".

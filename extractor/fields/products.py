@@ -492,7 +492,7 @@ _MONEY: Final = re.compile(r"(?i)r\$|\breais\b|\breal\b|\d[,.]\d\d(?!\d)|%")
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class Unlisted:
     """Some of what is no product of the company's: ``texto`` is what it may be called, ``dito`` the words."""
 
     texto: str
@@ -500,12 +500,12 @@ class Unknown:
     dito: str
 
 
-def read_unknown(texto: str, produtos: Collection[Produto]) -> tuple[Unknown, ...]:
+def read_unknown(texto: str, produtos: Collection[Produto]) -> tuple[Unlisted, ...]:
     """Return what words count that is none of the products: "2 canetas a 3,50"; ``preco`` where one unit's is told."""
     whole = _STREET.split(" ".join(texto.split()), 1)[0]
     tokens = _tokens(folded := plain(whole, _READ))
     known = [(produto, _words(plain(produto.texto, _READ))) for produto in produtos]
-    found: list[Unknown] = []
+    found: list[Unlisted] = []
     at = 0
     while at < len(tokens):
         if (named := _named(tokens, at, known)) is not None:
@@ -532,7 +532,7 @@ def read_unknown(texto: str, produtos: Collection[Produto]) -> tuple[Unknown, ..
         said = _as_written(whole, folded, words)
         name = said if amount[0] == 1 else _one_of(said)
         costs = f" a {custa:.2f}".replace(".", ",") if custa is not None else ""
-        found.append(Unknown(name[:1].upper() + name[1:], custa, f"{amount[0]:f} {said}{costs}"))
+        found.append(Unlisted(name[:1].upper() + name[1:], custa, f"{amount[0]:f} {said}{costs}"))
         at = end
     return tuple(found)
 

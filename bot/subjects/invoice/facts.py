@@ -21,7 +21,7 @@ from extractor.amounts.reckoned import chosen, wants_former
 from extractor.contract import Ato
 from extractor.fields.products import (
     Dito,
-    Unknown,
+    Unlisted,
     has_number,
     is_money,
     is_one,
@@ -269,7 +269,7 @@ def _goods_said(
     pendente: Campo | None,
     texto: str,
     produtos: Sequence[Produto],
-) -> tuple[Dito | None, tuple[Unknown, ...]]:
+) -> tuple[Dito | None, tuple[Unlisted, ...]]:
     """Return what words say of the items, ``None`` for nothing, and what they count that is no product yet."""
     stood = rascunho.itens.valor
     antes = load(stood) if stood and stood != NENHUM else ()
@@ -292,7 +292,7 @@ _SAYS_NEW = frozenset({None, Campo.ITENS, Campo.DOCUMENTO, Campo.MODELO})  # bes
 
 def _unknown(
     rascunho: Rascunho, pendente: Campo | None, texto: str, produtos: Sequence[Produto], dito: Dito | None
-) -> tuple[Unknown, ...]:
+) -> tuple[Unlisted, ...]:
     """Return what is counted that is no product yet, where the words are about goods at all.
 
     Without any sign of goods a price of each one makes them such, unless they are a work's.
@@ -306,7 +306,7 @@ def _unknown(
     return tuple(each for each in novos if each.preco is not None and not is_service(f"{texto} {each.texto}"))
 
 
-def _beside_new(dito: Dito, novos: Sequence[Unknown]) -> Dito:
+def _beside_new(dito: Dito, novos: Sequence[Unlisted]) -> Dito:
     """Return what words say without what they say of products that are none yet."""
     names = [plain(each.dito, _WORDS) for each in novos]
     fora = tuple(
@@ -429,7 +429,7 @@ def _with_loose(dito: Dito, rascunho: Rascunho, evento: Evento) -> Dito:
     return replace(dito, pergunta=f"quantos de {', '.join(sobra)}?" if sobra else "")
 
 
-def _unexplained(informa: Informou, dito: Dito, texto: str, novos: Sequence[Unknown]) -> list[str]:
+def _unexplained(informa: Informou, dito: Dito, texto: str, novos: Sequence[Unlisted]) -> list[str]:
     """Ask of amounts that neither the items' sum nor a price or quantity of them explains."""
     known = {f"{total(dito.itens):.2f}", *(f"{item.total:.2f}" for item in dito.itens)}
     known |= {f"{item.preco:.2f}" for item in dito.itens}

@@ -115,7 +115,8 @@ class Reader:
         kept = _load(chegada.rows[-1].interpretacao, key)
         if kept:
             return Utterance(texto, kept)
-        dita = await read(texto, sessao, empresa, agora, self._extractor, chegada.contato.conversa)
+        again = isinstance(chegada.entrada, Edicao)
+        dita = await read(texto, sessao, empresa, agora, self._extractor, chegada.contato.conversa, again=again)
         if dita.dados.modelo_usado:
             stored = {"rows": key, "leitura": _EXTRACTION.dump_python(dita.dados, mode="json")}
             await self._lanes.store_interpretation(chegada.rows[-1].id, stored)
@@ -162,9 +163,16 @@ async def as_it_stands(chegada: Chegada, memory: ConversationMemory) -> Chegada:
 
 
 async def read(
-    texto: str, sessao: Sessao | None, empresa: Empresa, agora: datetime, extractor: Extractor, conversa: str = ""
+    texto: str,
+    sessao: Sessao | None,
+    empresa: Empresa,
+    agora: datetime,
+    extractor: Extractor,
+    conversa: str = "",
+    *,
+    again: bool = False,
 ) -> Utterance:
-    """Ask what the words say, in the light of what the conversation knows."""
+    """Ask what the words say, in the light of what the conversation knows; ``again``: an edited order is no other."""
     rascunho = sessao.rascunho if sessao else None
     conhecidos = {c: v for c in FIELDS if (v := rascunho.validado(c))} if rascunho else {}
     contexto = Context(
@@ -178,7 +186,7 @@ async def read(
     )
     ordered = rascunho is not None and (rascunho.valor, rascunho.documento) != (VAZIO, VAZIO)
     drafting = begun(sessao)
-    return await understand(texto, contexto, extractor, drafting=drafting, ordered=drafting and ordered)
+    return await understand(texto, contexto, extractor, drafting=drafting, ordered=drafting and ordered and not again)
 
 
 def _awaits_yes(sessao: Sessao) -> bool:

@@ -36,11 +36,12 @@ async def test_killed_between_effect_and_answer(road: Road, database_url: str, r
     ana, erp = await approver(road), await erp_of(road)
     padaria = {"nome": "Padaria do João", "email": "padaria@exemplo.com.br", "documento": PADARIA}
     cliente = (await erp.post("/clientes", padaria))["id"]
-    body = {"cliente_id": cliente, "valor": "1500.00", "descricao": "Consultoria"}
+    body: dict[str, Any] = {"cliente_id": cliente, "valor": "1500.00", "descricao": "Consultoria"}
     async with TcpProxy(database_url) as proxy:
-        proxy.mark = b"COMMIT"
         env = environment(road.world, proxy.url, redis_url)
+        proxy.mark = body["descricao"].encode()  # one statement makes it, and is its own commit
         await _dies(Prosa(("api",), env, tmp_path), proxy, erp, "/propostas", body, "pedido")
+        proxy.mark = b"COMMIT"
         assert await road.database.pool.fetchval("SELECT count(*) FROM propostas") == 1
         made = await erp.post("/propostas", body, "pedido")
         assert (made, made["estado"], made["versao"]) == (await erp.get(made["id"]), "rascunho", 1)

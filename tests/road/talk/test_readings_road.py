@@ -142,7 +142,7 @@ async def test_a_no_asks_for_the_value_and_a_typed_one_is_read(road: Road) -> No
     ana, question = await asked(road, CLIENTE)
     assert (await ana.say("não")).text.startswith("Certo. Qual é o CNPJ ou CPF do cliente?")
     assert (await lido(road, ana, "documento"))["leituras"] == []
-    assert (await ana.press("Sim", of=question)).buttons == ()
+    assert {b.id.partition(":")[0] for b in (await ana.press("Sim", of=question)).buttons} <= {"pessoa"}
     assert "PADARIA DO ZÉ LTDA" in (await ana.say(PADARIA)).text
 
 

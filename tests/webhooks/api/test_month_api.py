@@ -37,7 +37,7 @@ async def test_a_month_tells_its_sums_and_gives_its_files(erp: Erp) -> None:
     assert {name.partition("/")[2] for name in names} >= {"NFSe-1.pdf", "NFSe-3-CANCELADA.xml"}
     async with erp.session.get(f"{erp.base}/api/v1/fechamentos/2026-11.csv", headers=headers) as answer:
         assert answer.content_type == "text/csv"
-        assert (await answer.text(encoding="utf-8-sig")).startswith("numero;")
+        assert (await answer.text(encoding="utf-8-sig")).startswith("Número;")
 
 
 async def test_what_is_no_month_and_who_may_not_ask(erp: Erp) -> None:

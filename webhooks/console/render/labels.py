@@ -285,7 +285,7 @@ def causa(codigo: str | None, mensagem: str | None) -> str:
     return f"{dito} ({codigo})" if codigo and _CODIGO.fullmatch(codigo) and codigo not in dito else dito
 
 
-_CODIGO: Final = re.compile(r"(?=.*\d)[\w.-]{1,12}")
+_CODIGO: Final = re.compile(r"(?=\D{0,11}\d)[\w.-]{1,12}")
 
 
 def anulada(texto: str | None) -> str | None:
