@@ -191,7 +191,7 @@ WAS_WRONG: Final = re.compile(
 )
 _RIGHT: Final = r"(?:ela |a nota |tudo )*(?:ta|esta|tava|estava) (?:tudo )?cert[oa]|deixa (?:assim|quieto|como esta)"
 TAKES_BACK: Final = re.compile(
-    r"(?:(?:ah|opa|nao|ja vi|desculpa|foi mal)\W+)*"
+    r"\A(?:(?:ah|opa|nao|ja vi|desculpa|foi mal)\W+){0,4}"
     rf"(?:(?:nao )?era nada|nao foi nada|falso alarme|engano meu|me enganei|{_RIGHT})"
     rf"(?:\W{{1,9}}(?:{_RIGHT}|desculpa|obrigad[oa]|valeu))*\W*"
 )
