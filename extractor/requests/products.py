@@ -15,7 +15,7 @@ from state_machine.goods import ENTREGA, Produto, ProdutoInvalido, preco
 from state_machine.values.text import plain
 
 _READ: Final = 4000  # characters
-_PRICE: Final = r"(?:r\$\s*)?(?P<preco>\d{1,7}(?:[.,]\d{1,2})?)\s*(?:reais|real|conto)?"
+_PRICE: Final = r"(?:r\$ ?)?(?P<preco>\d{1,7}(?:[.,]\d{1,2})?)(?: ?(?:reais|real|conto))?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class NewProduct:
 
 
 _KEEP: Final = re.compile(
-    r"^(?:por favor,? )?(?:cadastr(?:a|ar|e)|guarda|salva|adiciona|novo produto:?)\s+"
-    r"(?:(?:o|um|uma|a|novo|nova|meu|minha) ){0,3}(?:produto:?\s+)?"
-    rf"(?P<texto>[^\d\n][^\n]{{0,119}}?),?\s+(?:a|por|de|custa|preco)?\s*{_PRICE}"
-    r"(?:\s+(?:cada|a unidade))?(?:,?\s+ncm:?\s*(?P<ncm>[\d.]{8,10}))?\s*[.!]?$"
+    r"^(?:por favor,? )?(?:cadastr(?:a|ar|e)|guarda|salva|adiciona|novo produto:?) "
+    r"(?:(?:o|um|uma|a|novo|nova|meu|minha) ){0,3}(?:produto:? )?"
+    rf"(?P<texto>[^\d\n][^\n]{{0,119}}?),? (?:a|por|de|custa|preco)? ?{_PRICE}"
+    r"(?: (?:cada|a unidade))?(?:,? ncm:? ?(?P<ncm>[\d.]{8,10}))? ?[.!]?$"
 )
 
 
@@ -81,13 +81,13 @@ _CHANGE: Final = (
 )
 _NEW_PRICE: Final = (
     re.compile(
-        rf"^(?:(?:agora|e|por favor|pode)\s+)?(?:{_CHANGE}\s+)?(?:o\s+)?(?:preco|valor)\s+d[aeo]s?\s+(?P<nome>.+?)\s+"
-        rf"(?:agora\s+)?(?:e|eh|para|pra|por|a|em|custa|fica|vai|passa|subiu|caiu)"
-        rf"(?:\s+(?:a|pra|para|ser|agora|em))*\s+{_PRICE}\s*[.!]?$"
+        rf"^(?:(?:agora|e|por favor|pode) )?(?:{_CHANGE} )?(?:o )?(?:preco|valor) d[aeo]s? (?P<nome>\S.{{0,79}}?) "
+        rf"(?:agora )?(?:e|eh|para|pra|por|a|em|custa|fica|vai|passa|subiu|caiu)"
+        rf"(?: (?:a|pra|para|ser|agora|em)){{0,4}} {_PRICE} ?[.!]?$"
     ),
     re.compile(
-        rf"^(?:a|o)?\s*(?P<nome>.+?)\s+(?:agora|a partir de hoje|a partir de agora|passa a|passou a)\s+"
-        rf"(?:custar?|e|eh|vale|sai por|sai a|ta|esta|fica)\s+{_PRICE}\s*[.!]?$"
+        rf"^(?:a|o)? ?(?P<nome>\S.{{0,79}}?) (?:agora|a partir de hoje|a partir de agora|passa a|passou a) "
+        rf"(?:custar?|e|eh|vale|sai por|sai a|ta|esta|fica) {_PRICE} ?[.!]?$"
     ),
 )
 
