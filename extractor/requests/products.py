@@ -54,7 +54,7 @@ def _price(said: str) -> str | None:
         return None
 
 
-_CODE: Final = re.compile(r"^(?:o\s+)?(?:ncm|codigo)?\s*(?:e|eh|:)?\s*(?P<ncm>\d{4}\.?\d{2}\.?\d{2})\s*[.!]?$")
+_CODE: Final = re.compile(r"^(?:o )?(?:(?:ncm|codigo)(?: ?(?:e|eh|:))? ?)?(?P<ncm>\d{4}\.?\d{2}\.?\d{2}) ?[.!]?$")
 
 
 def read_code(texto: str) -> str | None:

@@ -85,7 +85,7 @@ NAMED: Final = re.compile(
 # What has few of its kind: "galpão 18.400" names an amount.
 FEW: Final = re.compile(
     r"(?:apto|apartamento|sala|quadra|bloco|andar|galpao|iphone|galaxy|filial|sprint|dente|capitulo|nivel|casa|loja|"
-    r"box|turma|grupo|mesa|vaga|etapa|modulo|aula|fase|lotes?)\b[^\d]*\d{1,3}\.\d{3}"
+    r"box|turma|grupo|mesa|vaga|etapa|modulo|aula|fase|lotes?)\b[^\d]{0,60}\d{1,3}\.\d{3}"
 )
 THOUSANDS: Final = re.compile(r"\s{0,9}+(?:mil|k)\b")  # "pedido 5 mil" names an amount, "lei 14.133 mil reais" a law
 WORK_ORDER: Final = re.compile(r"\b(?:os|po|op|of)\s{1,3}\d{2,12}(?![\w$%]|[.,]\d|\s{0,9}(?:reais|conto|pila|mil)\b)")
