@@ -5,6 +5,7 @@ Carries out what staff order for one session, in its lane like any message; refu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -278,8 +279,14 @@ def _goods_said(
     if dito is None and pendente is not Campo.ENDERECO:
         dito = _answered(rascunho, pendente, texto, produtos) or read_alone(texto, rascunho.produtos)
     novos = _unknown(rascunho, pendente, texto, produtos, dito) if not isinstance(evento, PediuAjuda) else ()
-    if novos:
+    waiting = _waiting(rascunho, texto, novos)
+    if dito is not None and dito.todos and not novos and {i.codigo for i in dito.itens} - {i.codigo for i in antes}:
+        waiting = waiting[1:]  # the product that was meant by the first
+    if novos or (dito is not None and waiting):
+        novos = (*novos, *waiting)
         return _beside_new(dito or Dito(antes), novos), novos
+    if dito is None and rascunho.itens.nomes and len(left := _waiting(rascunho, texto, ())) < len(rascunho.itens.nomes):
+        return Dito(antes, todos=True), left
     if dito is None and pendente in {None, Campo.ITENS} and (sobra := _of_no_product(rascunho, informa)):
         dito = Dito(rascunho.produtos, pergunta=sobra)
     if dito is None and rascunho.produtos and isinstance(evento, Negou | PediuCorrecao) and has_number(texto):
@@ -304,6 +311,22 @@ def _unknown(
     if sold or (dito is not None and dito.todos) or read_model(texto) or is_nameless(texto):
         return () if is_service(texto) else novos
     return tuple(each for each in novos if each.preco is not None and not is_service(f"{texto} {each.texto}"))
+
+
+def _waiting(rascunho: Rascunho, texto: str, novos: Sequence[Unknown]) -> tuple[Unknown, ...]:
+    """Return what was counted before and is no product yet, but for what words say anew or take away."""
+    lido = rascunho.itens
+    said = (lido.escrito or "").split("; ")
+    gone = [found[1] for found in _TAKEN.finditer(plain(texto, _WORDS))]
+    again = {each.texto for each in novos}
+    return tuple(
+        Unknown(nome, Decimal(custa) if custa else None, dito)
+        for (nome, custa), dito in zip(lido.nomes, said, strict=False)
+        if nome not in again and not any(names_one(words, nome) for words in gone)
+    )
+
+
+_TAKEN = re.compile(r"\b(?:tir\w+|remov\w+|retir\w+|sem|esquec\w+) ([^,;.\n]+)")
 
 
 def _beside_new(dito: Dito, novos: Sequence[Unknown]) -> Dito:

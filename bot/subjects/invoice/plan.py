@@ -110,8 +110,9 @@ class Plano:
 
     ``origem`` is the ended session that a new one takes over from; ``arquivos`` are documents that were asked for;
     ``chama`` is why one of the staff is asked for, ``larga`` the open session that is given up before, ``errado`` what
-    was said to be wrong with the note that is made anew: it is read onto the new draft. ``espera``: ``larga`` is a
-    proposal's, which waits until the new one is done.
+    was said to be wrong with the note that is made anew: it is read onto the new draft. ``apart``: the words are of
+    another invoice, and no product of theirs is taken. ``espera``: ``larga`` is a proposal's, which waits until the new
+    one is done.
     """
 
     eventos: tuple[Evento, ...] = ()
@@ -122,6 +123,7 @@ class Plano:
     chama: str | None = None
     larga: Sessao | None = None
     errado: str | None = None
+    apart: bool = False
     espera: bool = False
 
     @property
@@ -216,7 +218,7 @@ def _beside(entrada: Palavras, dita: Utterance, memory: Memory) -> Plano | None:
     ativa = memory.ativa
     orders = dita.dados.agreed is Ato.VARIAS and not (dita.dados.informs or dita.dados.pede)
     if ativa and orders and begun(ativa) and entrada.proprias is None and not proposed_by(ativa.rascunho):
-        return Plano((PediuAjuda(acts.esta_ou_outra(ativa, dita.texto), aberto=False),), ativa)
+        return Plano((PediuAjuda(acts.esta_ou_outra(ativa, dita.texto), aberto=False),), ativa, apart=True)
     shown = ativa and (ativa.estado is Estado.AGUARDANDO_CONFIRMACAO or ativa.rascunho.valores_a_escolher)
     named = dita.dados.pede == Ato.VARIAS  # by a model, which may be wrong: it is asked
     if not ativa or not shown or (dita.outra and not named) or proposed_by(ativa.rascunho):
@@ -225,8 +227,8 @@ def _beside(entrada: Palavras, dita: Utterance, memory: Memory) -> Plano | None:
         return None
     outra = None if entrada.proprias is not None or entrada.longa or dita.instrucao else behind_yes(dita.texto)
     if outra and ativa.rascunho.completo:
-        return Plano((Confirmou(None, entrada.escrita_em, outra=outra),), ativa)
-    return Plano((PediuAjuda(acts.esta_ou_outra(ativa, dita.texto), aberto=False),), ativa)
+        return Plano((Confirmou(None, entrada.escrita_em, outra=outra),), ativa, apart=True)
+    return Plano((PediuAjuda(acts.esta_ou_outra(ativa, dita.texto), aberto=False),), ativa, apart=True)
 
 
 def _carried(toque: Toque, sessao: Sessao, memory: Memory) -> Plano:
