@@ -509,6 +509,8 @@ async def _reclama(fala: Fala) -> Mensagem | None:
     notas = await notes_told(fala.memory, told["nome"]) if told else await fala.memory.notes(1, numero=numero)
     if told and not notas:
         return None  # no such note is out: an order
+    if len(notas) > 1:  # never the note of whom they did not mean
+        return pedidos.qual_cancelar([nota for nota in notas if not nota.cancelada], None)
     if numero and not notas:
         dados = fala.dita.dados
         read_as = [*(c.trecho for c in dados.candidates), *(d.trecho for d in dados.doubts)]
