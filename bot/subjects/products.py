@@ -67,11 +67,12 @@ class _Code:
 
 @dataclass(frozen=True, slots=True)
 class _PriceHere:
-    """A choice of where a new price counts; ``so_nota``: in the open note alone."""
+    """A choice of where a new price counts; ``so_nota``: in the note alone over which it was asked."""
 
     codigo: str
     preco: str
     so_nota: bool
+    sessao_id: str
 
 
 _Meant = NewProduct | NewPrice | _Listed | _Code | _PriceHere
@@ -156,7 +157,8 @@ class Products:
 def _pressed(toque: Toque) -> _Meant:
     preco = f"{(toque.revisao or 0) / 100:.2f}"
     if toque.acao == "preco":
-        return _PriceHere(toque.sessao_id, preco, toque.escolha == "nota")
+        onde, _, sessao_id = toque.escolha.partition(" ")
+        return _PriceHere(toque.sessao_id, preco, onde == "nota", sessao_id)
     return NewProduct(toque.escolha, preco, None if toque.sessao_id == _NEW else toque.sessao_id)
 
 
@@ -178,9 +180,11 @@ async def _done(
             return kept, said, with_kept(aberta.rascunho, known) if kept and aberta else None
         case NewPrice(produto, preco):
             if aberta is not None and any(item.codigo == produto.codigo for item in aberta.rascunho.produtos):
-                return False, pedidos.ask_price_where(produto, preco), None
+                return False, pedidos.ask_price_where(produto, preco, aberta.sessao_id), None
             depois = await _priced(connection, empresa, produto, preco)
             return True, pedidos.price_changed(produto, depois, em_aberto=aberta is not None), None
+        case _PriceHere(sessao_id=sessao_id) if aberta is None or aberta.sessao_id != sessao_id:
+            return False, pedidos.price_not_here(), None
         case _PriceHere(codigo, preco, so_nota):
             return await _price_chosen(connection, empresa, codigo, preco, aberta, so_nota=so_nota)
 

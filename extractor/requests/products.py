@@ -123,10 +123,16 @@ _SOLD: Final = re.compile(
     r"(?=\d|r\$|uma?\b|dois\b|duas\b|tr[êe]s\b|quatro\b|cinco\b|seis\b|sete\b|oito\b|nove\b|dez\b|doze\b|meia\b)"
 )
 _IN_HAND: Final = re.compile(
-    r"(?i),?\s*\b(?:(?:foi|foram|j[áa]|e)\s+)*(?:entregu?\w*\s+)?(?:em|nas?)\s+m[ãa]os?\b(?:\s+(?:mesmo|dele|dela))?"
+    r"(?i),?\s{0,3}\b(?:(?:foi|foram|j[áa]|e)\s{1,3}){0,4}(?:entregu?\w*\s{1,3}(?:em|nas?)|em)\s{1,3}m[ãa]os?\b(?:\s{1,3}(?:mesmo|dele|dela))?"
+    r"(?=\s{0,3}(?:$|[,.;!?\n])|\s{1,3}(?:pra|pro|para|sem|com|cpf|cnpj|hoje|ontem|por|e\s{1,3}(?:\d|uma?|dois|duas))\b)"
 )
 
 
+# "saíram duas notas", "saiu 1500 mas era 1800": of a note that is out, and no sale
+_OF_NOTES: Final = re.compile(
+    r"\A(?:\S+\s+(?:notas?|nfs?|nf-?s?e|pdfs?|xmls?|danfes?|vias?)\b|"
+    r"[^\n]*\b(?:a mais|a menos|mas|errad[oa]s?|era|duplicad[oa]s?)\b)"
+)
 _ANSWERS: Final = frozenset({"", "sim", "s", "nao", "n", "foi", "isso", "ok", "nao foi", "sim foi", "nao nao foi"})
 _NOT_IN_HAND: Final = re.compile(r"(?i)\b(?:n[ãa]o|nem|sem)\s+(?:foi\s+|foram\s+|entregu?\w*\s+)*(?:em|na)\s+m[ãa]o")
 
@@ -134,6 +140,7 @@ _NOT_IN_HAND: Final = re.compile(r"(?i)\b(?:n[ãa]o|nem|sem)\s+(?:foi\s+|foram\s
 def as_order(texto: str) -> str:
     """Return words of a sale as those of an order, and how the goods went apart from any name."""
     sold = _SOLD.match(texto) if "?" not in texto else None
+    sold = None if sold and _OF_NOTES.match(plain(texto[sold.end() :], _READ)) else sold
     said = "nota de " + texto[sold.end() :] if sold else texto
     apart = _IN_HAND.sub(",", said).strip(" ,\n")
     alone = re.sub(r"[^a-z ]", "", plain(apart, _READ)).strip() in _ANSWERS
@@ -155,7 +162,7 @@ _WORK: Final = re.compile(
     r"\b(?:servicos?|sess(?:ao|oes)|aulas?|consultas?|consultorias?|diarias?|visitas?|mensalidades?|projetos?|artes?|posts?|"
     r"videos?|fotos?|ensaios?|palestras?|treinamentos?|manutenc(?:ao|oes)|instalac(?:ao|oes)|reparos?|cortes?|fretes?|"
     r"corridas?|shows?|eventos?|cursos?|mentorias?|laudos?|paginas?|logos?|sites?|parecer(?:es)?|traduc(?:ao|oes)|"
-    r"atendimentos?|encontros?|plant(?:ao|oes)|revis(?:ao|oes)|limpezas?|faxinas?|massagens?|desenhos?|licencas?|"
+    r"atendimentos?|encontros?|plant(?:ao|oes)|revis(?:ao|oes)|limpezas?|faxinas?|massage(?:m|ns)|desenhos?|licencas?|"
     r"ingressos?|pontos?|lotes?|modulos?|campanhas?|reunioes|reuniao|horas?)\b"
 )
 

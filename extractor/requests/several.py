@@ -59,7 +59,7 @@ _NUMBER: Final = re.compile(r"\d[\d.,]*")
 # "notas:" over "padaria 300 panfletos" and "joão 200 aula"; the parts of one note stand under no such word
 _LIST_HEAD: Final = re.compile(r"[^\d\n]{0,40}\bnotas\b[^\d\n]{0,30}", re.IGNORECASE)
 _LINE: Final = re.compile(r"[^\W\d][^\d\n]{2,60}\s(?:r\$\s?)?\d", re.IGNORECASE)
-_PRICED: Final = re.compile(r"\s{0,3}((?:r\$\s?)?\d[\d.,]*k?\b(?:\sreais)?)\s{0,3}", re.IGNORECASE)
+_PRICED: Final = re.compile(r"\s{0,3}((?:r\$\s?)?(?<![\d.,])\d[\d.,]{0,15}k?\b(?:\sreais)?)\s{0,3}", re.IGNORECASE)
 _BEHIND: Final = re.compile(
     r"(?:,\s+|\n)(?P<all>(?:(?:as|os|tod[ao]s|amb[ao]s)\s+){1,2}(?:(?:duas|dois|tr[eê]s|quatro|cinco)\s+)?(?:notas\s+)?"
     r"(?:(?:s[aã]o|foram|por|de)\s+)*)?(?P<service>(?!(?:d[aeo]s?|em|n[ao]s?|p(?:a)?r[ao]|com|que|e|mas|por|at[eé])\s)"

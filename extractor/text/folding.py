@@ -109,9 +109,12 @@ WORD: Final = re.compile(r"(?<![\w])[a-zéª]+(?![\wéª])(?:\.(?=[\s\d])|(?<!\b
 
 # A lone "p" or "d" is "pra" or "de" only behind an amount, a note or a verb, or between two words, and before a word.
 LONE: Final = re.compile(
-    r"(?P<n>\b(?i:nta))\b|(?:\d|\b(?i:reais|mil|contos?|notas?|nf|uma|outra|mand[ao]|envi[ao]|faz|emite|"
+    r"(?P<n>\b[Nn]ta)\b|(?:\d|\b(?i:reais|mil|contos?|notas?|nf|uma|outra|mand[ao]|envi[ao]|faz|emite|"
     r"[a-z]{2,}(?:ei|iu|ou))) (?P<p>p) (?=[^\W\d]{2}|\d)"
-    r"|\b(?i:notas?|nf|uma|outra) (?P<d>d) (?=[^\W\d]{2}|\d)|\b[^\W\d]{4,} (?P<e>d) (?=[^\W\d]{2})"
+    r"|\b(?i:notas?|nf|uma|outra) (?P<d>d) (?=[^\W\d]{2}|\d)|"
+    r"\b(?!(?i:vitamina|n[ií]vel|bloco|classe|tipo|letra|categoria|"
+    r"grupo|turma|quadra|torre|plano|hepatite)\b)[^\W\d]{4,} "
+    r"(?P<e>d) (?=[^\W\d]{2})"
 )
 _LONE_WORDS: Final = {"n": "nota", "p": "pra", "d": "de", "e": "de"}
 

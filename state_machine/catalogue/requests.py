@@ -458,12 +458,15 @@ def code_of_what(ncm: str) -> Mensagem:
     return Mensagem(f"NCM {ncm} de qual produto? Manda junto: _cadastra chaveiro 10,00 ncm {ncm}_.")
 
 
-def ask_price_where(produto: Produto, preco: str) -> Mensagem:
+def ask_price_where(produto: Produto, preco: str, sessao_id: str) -> Mensagem:
     """Ask whether a new price is this note's alone, while one with the product is open."""
     alvo = f"{produto.codigo}:{preco.replace('.', '')}"
     return Mensagem(
         f"*{apara(produto.texto, _NOME_MAX)}* a {formata_brl(preco)}: só nesta nota, ou também no cadastro?",
-        (Botao(f"preco:{alvo}:nota", "Só nesta nota"), Botao(f"preco:{alvo}:cadastro", "No cadastro também")),
+        (
+            Botao(f"preco:{alvo}:nota {sessao_id}", "Só nesta nota"),
+            Botao(f"preco:{alvo}:cadastro {sessao_id}", "No cadastro também"),
+        ),
     )
 
 

@@ -305,6 +305,11 @@ def test_what_is_no_product_is_named(words: str, expected: list[tuple[str, str |
         ("posso vender 1 brigadeiro sem cpf?", "posso vender 1 brigadeiro sem cpf?"),
         ("em mãos", "em mãos"),
         ("consultoria", "consultoria"),
+        ("nota de 2 canecas pra Lava Mãos em Mãos Ltda", "nota de 2 canecas pra Lava Mãos em Mãos Ltda"),
+        *(
+            (said, said)
+            for said in ("saíram duas notas iguais pra Maria", "saiu 200 a mais na nota", "massagem nas mãos")
+        ),
     ],
 )
 def test_a_sale_that_is_told_is_an_order(words: str, expected: str) -> None:

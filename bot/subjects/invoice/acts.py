@@ -509,17 +509,17 @@ async def _reclama(fala: Fala) -> Mensagem | None:
     notas = await notes_told(fala.memory, told["nome"]) if told else await fala.memory.notes(1, numero=numero)
     if told and not notas:
         return None  # no such note is out: an order
+    if len(notas) > 1:  # never the note of whom they did not mean
+        return pedidos.qual_cancelar([nota for nota in notas if not nota.cancelada], None)
     if numero and not notas:
-        dados = fala.dita.dados
-        read_as = [*(c.trecho for c in dados.candidates), *(d.trecho for d in dados.doubts)]
+        read_as = [c.trecho for c in fala.dita.dados.candidates] + [d.trecho for d in fala.dita.dados.doubts]
         corrects = fala.memory.ativa is not None and any(numero not in trecho for trecho in read_as)
         return None if corrects else Mensagem(pedidos.sem_nota(numero))
     empresa = fala.memory.empresa
-    limitada = empresa.canal.nome in NATIONAL_LIST and not replaceable(empresa)
     return textos.reclama(
         next(iter(notas), None),
         em_aberto=fala.memory.ativa is not None,
-        limitada=limitada,
+        limitada=empresa.canal.nome in NATIONAL_LIST and not replaceable(empresa),
         substitui=replaceable(empresa),
         palavras=fala.dita.texto,
     )

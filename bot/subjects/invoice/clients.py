@@ -397,9 +397,11 @@ def is_meant(which: PorNumero | PorValor | PorCliente | Ultima | Qual, nota: Not
 
 
 async def notes_told(memory: Notes, nome: str | None) -> Sequence[NotaListada]:
-    """Return the newest note, of a client where one is named; none where no client is called so."""
-    found = (await clients_named(memory, nome)).possiveis if nome else ()
-    return await memory.notes(1, documento=found[0].documento if found else None) if found or not nome else ()
+    """Return the newest note, or of each client who may be named; none where no client is called so."""
+    if not nome:
+        return await memory.notes(1)
+    found = (await clients_named(memory, nome)).possiveis[:NAMES]
+    return [nota for each in found for nota in await memory.notes(1, documento=each.documento)]
 
 
 async def about_client(plain: str, memory: Notes, ativa: Sessao | None) -> str | None:

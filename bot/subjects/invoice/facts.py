@@ -5,18 +5,17 @@ Carries out what staff order for one session, in its lane like any message; refu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
-from functools import partial
 
 import structlog
 
 from bot.conversation.inbound import Palavras
 from bot.conversation.subject import Resources
 from bot.orders.accept import Door
-from bot.subjects.invoice.plan import Plano
 from extractor.amounts.reckoned import chosen, wants_former
 from extractor.contract import Ato
 from extractor.fields.products import (
@@ -46,9 +45,8 @@ from persistence.queue import outbox
 from persistence.queue.lanes import InboxRow, Lease
 from persistence.rows import Ordem, OrderRow
 from state_machine.catalogue import messages
-from state_machine.catalogue.texts import proposal as proposal_texts
 from state_machine.goods import NENHUM, Produto, dump, load, total
-from state_machine.invoice.draft import CPF_DIGITS, VAZIO, Lido, Rascunho, com_leitura
+from state_machine.invoice.draft import CPF_DIGITS, VAZIO, Rascunho, com_leitura
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Origem
 from state_machine.invoice.session import Estado, Sessao
 from state_machine.machine.events import (
@@ -278,8 +276,14 @@ def _goods_said(
     if dito is None and pendente is not Campo.ENDERECO:
         dito = _answered(rascunho, pendente, texto, produtos) or read_alone(texto, rascunho.produtos)
     novos = _unknown(rascunho, pendente, texto, produtos, dito) if not isinstance(evento, PediuAjuda) else ()
-    if novos:
+    waiting = _waiting(rascunho, texto, novos)
+    if dito is not None and dito.todos and not novos and {i.codigo for i in dito.itens} - {i.codigo for i in antes}:
+        waiting = waiting[1:]  # the product that was meant by the first
+    if novos or (dito is not None and waiting):
+        novos = (*novos, *waiting)
         return _beside_new(dito or Dito(antes), novos), novos
+    if dito is None and rascunho.itens.nomes and len(left := _waiting(rascunho, texto, ())) < len(rascunho.itens.nomes):
+        return Dito(antes, todos=True), left
     if dito is None and pendente in {None, Campo.ITENS} and (sobra := _of_no_product(rascunho, informa)):
         dito = Dito(rascunho.produtos, pergunta=sobra)
     if dito is None and rascunho.produtos and isinstance(evento, Negou | PediuCorrecao) and has_number(texto):
@@ -304,6 +308,22 @@ def _unknown(
     if sold or (dito is not None and dito.todos) or read_model(texto) or is_nameless(texto):
         return () if is_service(texto) else novos
     return tuple(each for each in novos if each.preco is not None and not is_service(f"{texto} {each.texto}"))
+
+
+def _waiting(rascunho: Rascunho, texto: str, novos: Sequence[Unlisted]) -> tuple[Unlisted, ...]:
+    """Return what was counted before and is no product yet, but for what words say anew or take away."""
+    lido = rascunho.itens
+    said = (lido.escrito or "").split("; ")
+    gone = [found[1] for found in _TAKEN.finditer(plain(texto, _WORDS))]
+    again = {each.texto for each in novos}
+    return tuple(
+        Unlisted(nome, Decimal(custa) if custa else None, dito)
+        for (nome, custa), dito in zip(lido.nomes, said, strict=False)
+        if nome not in again and not any(names_one(words, nome) for words in gone)
+    )
+
+
+_TAKEN = re.compile(r"\b(?:tir\w+|remov\w+|retir\w+|sem|esquec\w+) ([^,;.\n]+)")
 
 
 def _beside_new(dito: Dito, novos: Sequence[Unlisted]) -> Dito:
@@ -513,28 +533,6 @@ async def as_renumbered(
     if may and not await door.blocked(connection, empresa, tipo):
         return NumeroTomado(int(newest.tentativa) + 1)
     return NotaRejeitada(_NO_NUMBER, None)
-
-
-def apart_from_proposal(plano: Plano, ditos: Sequence[Evento]) -> Plano:
-    """Return the plan with an order for another customer apart from the proposal that is open: that one is its own.
-
-    ``ditos`` are its events with the clients that they name.
-    """
-    ativa, proposta = plano.alvo, proposed_by(plano.alvo.rascunho) if plano.alvo else None
-    lido = plano.rascunho.campo(Campo.DOCUMENTO)
-    informam = [evento.dito if isinstance(evento, Editou) else evento for evento in ditos]
-    if proposta is None or lido.origem is not Origem.PROPOSTA or not any(map(partial(_of_another, lido), informam)):
-        return plano
-    aviso = PediuAjuda(proposal_texts.espera(proposta), aberto=True)
-    return replace(plano, eventos=(Abriu(), *plano.eventos, aviso), alvo=None, larga=ativa, espera=True)
-
-
-def _of_another(lido: Lido, dito: Evento | None) -> bool:
-    """Tell whether words name, for sure or not, another customer than the one that stands."""
-    if not isinstance(dito, Informou):
-        return False
-    certain = any(c.campo is Campo.DOCUMENTO and c.valor != lido.valor for c in dito.candidates)
-    return certain or any(d.campo is Campo.DOCUMENTO and d.leituras != (lido.valor,) for d in dito.doubts)
 
 
 log = structlog.get_logger(__name__)

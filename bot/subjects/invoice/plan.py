@@ -5,8 +5,10 @@ What words after an ended invoice have to do with it: they mend it, go on with i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Entrada, Outro, Palavras, Toque
@@ -21,9 +23,10 @@ from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.acts import EQUIPE
 from state_machine.catalogue.texts import memory as memory_texts
+from state_machine.catalogue.texts import proposal as proposal_texts
 from state_machine.invoice.draft import Lido, Rascunho
 from state_machine.invoice.field_table import field_named, obrigatorios
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.fields import Campo, Origem
 from state_machine.invoice.session import EnviarArquivo, EnviarMes, Estado, Mensagem, Sessao
 from state_machine.machine.events import (
     Abriu,
@@ -110,8 +113,9 @@ class Plano:
 
     ``origem`` is the ended session that a new one takes over from; ``arquivos`` are documents that were asked for;
     ``chama`` is why one of the staff is asked for, ``larga`` the open session that is given up before, ``errado`` what
-    was said to be wrong with the note that is made anew: it is read onto the new draft. ``espera``: ``larga`` is a
-    proposal's, which waits until the new one is done.
+    was said to be wrong with the note that is made anew: it is read onto the new draft. ``apart``: the words are of
+    another invoice, and no product of theirs is taken. ``espera``: ``larga`` is a proposal's, which waits until the new
+    one is done.
     """
 
     eventos: tuple[Evento, ...] = ()
@@ -122,6 +126,7 @@ class Plano:
     chama: str | None = None
     larga: Sessao | None = None
     errado: str | None = None
+    apart: bool = False
     espera: bool = False
 
     @property
@@ -216,7 +221,7 @@ def _beside(entrada: Palavras, dita: Utterance, memory: Memory) -> Plano | None:
     ativa = memory.ativa
     orders = dita.dados.agreed is Ato.VARIAS and not (dita.dados.informs or dita.dados.pede)
     if ativa and orders and begun(ativa) and entrada.proprias is None and not proposed_by(ativa.rascunho):
-        return Plano((PediuAjuda(acts.esta_ou_outra(ativa, dita.texto), aberto=False),), ativa)
+        return Plano((PediuAjuda(acts.esta_ou_outra(ativa, dita.texto), aberto=False),), ativa, apart=True)
     shown = ativa and (ativa.estado is Estado.AGUARDANDO_CONFIRMACAO or ativa.rascunho.valores_a_escolher)
     named = dita.dados.pede == Ato.VARIAS  # by a model, which may be wrong: it is asked
     if not ativa or not shown or (dita.outra and not named) or proposed_by(ativa.rascunho):
@@ -225,8 +230,8 @@ def _beside(entrada: Palavras, dita: Utterance, memory: Memory) -> Plano | None:
         return None
     outra = None if entrada.proprias is not None or entrada.longa or dita.instrucao else behind_yes(dita.texto)
     if outra and ativa.rascunho.completo:
-        return Plano((Confirmou(None, entrada.escrita_em, outra=outra),), ativa)
-    return Plano((PediuAjuda(acts.esta_ou_outra(ativa, dita.texto), aberto=False),), ativa)
+        return Plano((Confirmou(None, entrada.escrita_em, outra=outra),), ativa, apart=True)
+    return Plano((PediuAjuda(acts.esta_ou_outra(ativa, dita.texto), aberto=False),), ativa, apart=True)
 
 
 def _carried(toque: Toque, sessao: Sessao, memory: Memory) -> Plano:
@@ -461,3 +466,25 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
         case _:
             resposta = acts.combinado() if isinstance(evento, Negou) else messages.nada_a_confirmar()
             return Plano(resposta=await with_offer(memory, resposta) if isinstance(evento, Conversou) else resposta)
+
+
+def apart_from_proposal(plano: Plano, ditos: Sequence[Evento]) -> Plano:
+    """Return the plan with an order for another customer apart from the proposal that is open: that one is its own.
+
+    ``ditos`` are its events with the clients that they name.
+    """
+    ativa, proposta = plano.alvo, proposed_by(plano.alvo.rascunho) if plano.alvo else None
+    lido = plano.rascunho.campo(Campo.DOCUMENTO)
+    informam = [evento.dito if isinstance(evento, Editou) else evento for evento in ditos]
+    if proposta is None or lido.origem is not Origem.PROPOSTA or not any(map(partial(_of_another, lido), informam)):
+        return plano
+    aviso = PediuAjuda(proposal_texts.espera(proposta), aberto=True)
+    return replace(plano, eventos=(Abriu(), *plano.eventos, aviso), alvo=None, larga=ativa, espera=True)
+
+
+def _of_another(lido: Lido, dito: Evento | None) -> bool:
+    """Tell whether words name, for sure or not, another customer than the one that stands."""
+    if not isinstance(dito, Informou):
+        return False
+    certain = any(c.campo is Campo.DOCUMENTO and c.valor != lido.valor for c in dito.candidates)
+    return certain or any(d.campo is Campo.DOCUMENTO and d.leituras != (lido.valor,) for d in dito.doubts)

@@ -28,7 +28,6 @@ from bot.subjects.invoice.clients import ClientFinder, MeiMeter
 from bot.subjects.invoice.facts import (
     CLOCKS_APART,
     StaffOrders,
-    apart_from_proposal,
     as_amount,
     as_forgotten,
     as_goods,
@@ -46,7 +45,7 @@ from bot.subjects.invoice.facts import (
     orders_goods,
     priced,
 )
-from bot.subjects.invoice.plan import Plano, decides, plan
+from bot.subjects.invoice.plan import Plano, apart_from_proposal, decides, plan
 from extractor.contract import Context, Extraction
 from extractor.requests.products import as_order
 from extractor.utterance import Utterance, corrections, understand
@@ -139,7 +138,8 @@ class Reader:
         """
         dito = None
         for words in corrections(errado):
-            leitura = (await read(words, sessao, empresa, agora, self._extractor, sessao.conversa)).dados
+            words = as_order(words) if empresa.mercado else words  # noqa: PLW2901
+            leitura = (await read(words, sessao, empresa, agora, self._extractor, sessao.conversa, carried=True)).dados
             novos = tuple(c for c in leitura.candidates if c.valor != sessao.rascunho.validado(c.campo))
             if novos or leitura.doubts or leitura.clear:
                 lido = Informou(novos, leitura.doubts, leitura.clear | {c.campo for c in novos})
@@ -171,8 +171,12 @@ async def read(
     conversa: str = "",
     *,
     again: bool = False,
+    carried: bool = False,
 ) -> Utterance:
-    """Ask what the words say, in the light of what the conversation knows; ``again``: an edited order is no other."""
+    """Ask what the words say, in the light of what the conversation knows.
+
+    ``again``: an edited order is no other. ``carried``: a button says of which note.
+    """
     rascunho = sessao.rascunho if sessao else None
     conhecidos = {c: v for c in FIELDS if (v := rascunho.validado(c))} if rascunho else {}
     contexto = Context(
@@ -185,7 +189,7 @@ async def read(
         retem=bool(empresa.servicos),
     )
     ordered = rascunho is not None and (rascunho.valor, rascunho.documento) != (VAZIO, VAZIO)
-    drafting = begun(sessao)
+    drafting = begun(sessao) and not carried
     return await understand(texto, contexto, extractor, drafting=drafting, ordered=drafting and ordered and not again)
 
 
@@ -353,7 +357,9 @@ class Invoice:
             return plano
         antiga = Sessao(_UNBORN, turn.lease.lane, empresa.id, empresa.razao_social, rascunho=plano.rascunho)
         correcao = await self._reader.corrected(plano.errado, antiga, empresa, agora)
-        return replace(plano, eventos=(*plano.eventos, correcao)) if correcao else plano
+        if correcao is None and (plano.eventos or not empresa.mercado):
+            return plano
+        return replace(plano, eventos=(*plano.eventos, correcao or Informou()))
 
     async def _completed(self, evento: Evento, plano: Plano, turn: Turn) -> Evento:
         """Add what the company's own records and the public register say of the client."""
@@ -383,7 +389,9 @@ class Invoice:
 
     async def _of_goods(self, evento: Evento, plano: Plano, entrada: Entrada, empresa: Empresa) -> Evento:
         """Read words, and edited ones, by the company's products."""
-        if not isinstance(evento, Editou) and not isinstance(entrada, Palavras):
+        if plano.errado is not None and isinstance(evento, Informou):
+            entrada = Palavras(plano.errado, None, ())  # a button carries them
+        if plano.apart or (not isinstance(evento, Editou) and not isinstance(entrada, Palavras)):
             return evento
         async with self._r.database.alone() as connection:
             produtos = await goods.of_company(connection, empresa.id)

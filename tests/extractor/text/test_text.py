@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from extractor.contract import Context
 from extractor.rules import extract
-from extractor.text.folding import MAX_CHARS, read
+from extractor.text.folding import MAX_CHARS, read, written_out
 from state_machine.invoice.fields import Campo
 
 
@@ -59,3 +59,11 @@ def test_no_two_marks_share_a_character() -> None:
         Context(hoje=date(2026, 11, 23)),
     )
     assert [c.valor for c in found.candidates if c.campo is Campo.EMAIL] == ["secretaria@villaaurora.exemplo.br"]
+
+
+@pytest.mark.parametrize(
+    "words", ["nota de 100 pra NTA serviços", "2 vitamina d gotas", "curso nível d avançado", "Edifício D Pedro"]
+)
+def test_a_name_is_not_written_out(words: str) -> None:
+    """A letter may be a name's."""
+    assert written_out(words) == words

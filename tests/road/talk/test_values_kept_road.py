@@ -106,3 +106,11 @@ async def test_what_is_known_of_a_client_is_told(road: Road) -> None:
     assert "O cliente desta nota é PADARIA DO ZÉ LTDA" in (await ana.say("quem é o cliente?")).text
     assert ZE in (await ana.say("qual o cnpj da padaria?")).text
     assert "Data do serviço:" in (await ana.say("da pra emitir com data de ontem")).text
+
+
+async def test_a_complaint_about_one_of_two_of_a_name_asks_which(road: Road) -> None:
+    """The note of the other one is not led to."""
+    ana = await with_clients(road)
+    await ana.issue("nota de 90 pra João Silva, cpf 111.444.777-35, aula de canto")
+    asked = await ana.say("a nota do joão silva era 250")
+    assert ("nota 2" in asked.text, "nota 3" in asked.text) == (True, True), asked.text
