@@ -108,6 +108,8 @@ class Products:
         async with self._r.committing(turn) as connection:
             empresa = await conversations.issuer(connection, turn.chegada.contato)
             aberta = await snapshots.active(connection, turn.lease.lane)
+            if empresa is None or (aberta is not None and aberta.empresa_id != empresa.id):
+                aberta = None  # of another company: this one's catalogue is none of its
             said: Mensagem | None = messages.sem_empresa()
             evento: Evento | None = None
             if empresa is not None:

@@ -119,7 +119,7 @@ def read_new_price(texto: str, produtos: Collection[Produto]) -> NewPrice | None
 
 _SOLD: Final = re.compile(
     r"(?i)^\s*(?:(?:oi|ol[áa]|ent[ãa]o|hoje|ontem|bom dia|boa tarde|boa noite|e)[,!.]?\s+)*(?:eu\s+|a gente\s+)?"
-    r"(?:acabei de vender|vendi|vende|vendemos|vendeu|venda de|sa[ií]ram|saiu)\s+(?:por\s+)?"
+    r"(?:(?:acabei de vender|vendi|vende|vendemos|vendeu|venda de)\s+(?:por\s+)?|(?:sa[ií]ram|saiu)\s+)"
     r"(?=\d|r\$|uma?\b|dois\b|duas\b|tr[êe]s\b|quatro\b|cinco\b|seis\b|sete\b|oito\b|nove\b|dez\b|doze\b|meia\b)"
 )
 _IN_HAND: Final = re.compile(

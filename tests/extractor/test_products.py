@@ -308,7 +308,12 @@ def test_what_is_no_product_is_named(words: str, expected: list[tuple[str, str |
         ("nota de 2 canecas pra Lava Mãos em Mãos Ltda", "nota de 2 canecas pra Lava Mãos em Mãos Ltda"),
         *(
             (said, said)
-            for said in ("saíram duas notas iguais pra Maria", "saiu 200 a mais na nota", "massagem nas mãos")
+            for said in (
+                "saíram duas notas iguais pra Maria",
+                "saiu 200 a mais na nota",
+                "massagem nas mãos",
+                "saiu por 30 cada",
+            )
         ),
     ],
 )

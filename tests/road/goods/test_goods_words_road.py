@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.road.goods.test_goods_road import CPF, PADARIA, _person, opened, road, sefaz
+from gateway.registry import REGISTRY
+from operations.company import add_company
+from tests.road.goods.test_goods_road import CPF, ENDERECO, FORM, PADARIA, _person, opened, road, sefaz
+from tests.road.road_people import new_phone
 
 if TYPE_CHECKING:
     from tests.road.road_people import Road
@@ -250,3 +254,28 @@ async def test_another_state_is_refused_with_a_way_out(road: Road) -> None:
     asked = await person.say(f"nota de 2 brigadeiros pra ana souza, cpf {CPF}, {sent}")
     assert "Produto para PR eu ainda não emito" in asked.text, asked.text
     assert [button.title for button in asked.buttons] == ["Cancelar"]
+
+
+async def test_an_open_order_of_another_company_has_none_of_this_ones_prices(road: Road) -> None:
+    """Two products of two catalogues have one code: the order that was begun for the first keeps its price."""
+    person = await _person(road)
+    await person.tell("cadastra esquadro 8 reais ncm 90172000")
+    await person.expect("cadastrado")
+    await person.say("nota de 2 esquadros, sem cpf, em mãos")
+    other = replace(FORM, cnpj="44555666000181", razao_social="OUTRA LOJA ME", usuarios=(new_phone(),))
+    await add_company(road.database, other, None, REGISTRY, ENDERECO)
+    moved = "UPDATE usuario SET empresa_id = (SELECT id FROM empresa WHERE cnpj = $2) WHERE telefone = $1"
+    await road.database.pool.execute(moved, person.who, other.cnpj)
+    known = "SELECT produtos.codigo FROM produtos JOIN empresa e ON e.id = empresa_id WHERE e.cnpj = $1 AND texto = $2"
+    code = await road.database.pool.fetchval(known, FORM.cnpj, "Esquadro")
+    await road.database.pool.execute(
+        "INSERT INTO produtos (empresa_id, codigo, texto, ncm, cfop, csosn, unidade, preco) "
+        "SELECT id, $2, 'Trufa', '18069000', '5102', '102', 'UN', 5 FROM empresa WHERE cnpj = $1",
+        other.cnpj,
+        code,
+    )
+    changed = await person.say("muda o preço da trufa pra 11")
+    assert "de R$ 5,00 para R$ 11,00" in changed.text, changed.text
+    stands = (await road.session(person))["rascunho"]["itens"]["valor"]
+    assert "8.00" in stands
+    assert "11.00" not in stands
