@@ -301,9 +301,10 @@ def _unknown(
 
     Without any sign of goods a price of each one makes them such, unless they are a work's.
     """
-    if pendente not in _SAYS_NEW or "?" in texto:
+    named = pendente is Campo.NOME and rascunho.completo  # a name may follow the summary: "Mercado 3 Irmãos"
+    if (pendente not in _SAYS_NEW and not named) or "?" in texto:
         return ()
-    novos = read_unknown(texto, produtos)
+    novos = tuple(each for each in read_unknown(texto, produtos) if each.preco is not None or not named)
     sold = rascunho.itens != VAZIO or pendente is Campo.ITENS or as_order(texto) != texto
     if sold or (dito is not None and dito.todos) or read_model(texto) or is_nameless(texto):
         return () if is_service(texto) else novos

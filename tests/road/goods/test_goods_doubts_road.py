@@ -88,3 +88,22 @@ async def test_a_service_of_who_sells_keeps_its_words(road: Road, service: str) 
     person = await _person(road)
     shown = await person.say(f"nota de 300 pra Ana Souza cpf {CPF}, {service}")
     assert f"Serviço: {service}" in shown.text, shown.text
+
+
+@pytest.mark.parametrize("words", ["muda para 3 estojos a 2,50", "3 estojos a 2,50"])
+async def test_what_is_no_product_is_never_passed_over_under_a_summary(road: Road, words: str) -> None:
+    """A summary without a name lets one follow: "Mercado 3 Irmãos" is one, what has a price is none."""
+    person = await _person(road)
+    await person.say("nota de 2 brigadeiros, sem cpf, em mãos")
+    asked = await person.say(words)
+    assert "Confirmar" not in [button.title for button in asked.buttons], asked.text
+    assert "estojo" in asked.text.lower()
+
+
+async def test_a_name_with_a_number_may_follow_a_summary(road: Road) -> None:
+    """It is no product that is counted."""
+    person = await _person(road)
+    await person.say("nota de 2 brigadeiros, sem cpf, em mãos")
+    named = await person.say("Mercado 3 Irmãos")
+    assert "3 irmãos" not in named.text.lower().split("confere?")[0].replace("mercado 3 irmãos", ""), named.text
+    assert "2 Brigadeiro" in named.text
