@@ -99,11 +99,11 @@ def install() -> None:
     reading: Any = bot.subjects.invoice.subject
     read = reading.read
 
-    async def dangerous(text: str, *rest: Any) -> Any:
+    async def dangerous(text: str, *rest: Any, **named: Any) -> Any:
         word = os.environ.get("FAULT_WORD")
         if word and word in text:
             os.kill(os.getpid(), signal.SIGKILL)
-        return await read(text, *rest)
+        return await read(text, *rest, **named)
 
     reading.read = dangerous
     time.time = lambda: _instant() + _shift()
