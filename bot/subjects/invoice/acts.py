@@ -510,7 +510,7 @@ async def _reclama(fala: Fala) -> Mensagem | None:
     if told and not notas:
         return None  # no such note is out: an order
     if len(notas) > 1:  # never the note of whom they did not mean
-        return pedidos.qual_cancelar([nota for nota in notas if not nota.cancelada], None)
+        return pedidos.qual_cancelar(notas, None)
     if numero and not notas:
         read_as = [c.trecho for c in fala.dita.dados.candidates] + [d.trecho for d in fala.dita.dados.doubts]
         corrects = fala.memory.ativa is not None and any(numero not in trecho for trecho in read_as)

@@ -397,11 +397,11 @@ def is_meant(which: PorNumero | PorValor | PorCliente | Ultima | Qual, nota: Not
 
 
 async def notes_told(memory: Notes, nome: str | None) -> Sequence[NotaListada]:
-    """Return the newest note, or of each client who may be named; none where no client is called so."""
+    """Return the newest note, or the newest that stands of each client who may be named; none of nobody's."""
     if not nome:
         return await memory.notes(1)
     found = (await clients_named(memory, nome)).possiveis[:NAMES]
-    return [nota for each in found for nota in await memory.notes(1, documento=each.documento)]
+    return [nota for each in found for nota in await memory.notes(1, documento=each.documento, valem=True)]
 
 
 async def about_client(plain: str, memory: Notes, ativa: Sessao | None) -> str | None:
